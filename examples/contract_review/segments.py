@@ -1,0 +1,249 @@
+"""Cuts an agreement into sentences that know the heading they stand under.
+
+Agreements reach a review in every state: one paragraph a line, lines wrapped at eighty columns, Markdown, a whole contract on
+one line, or a filing whose page breaks put blank lines and page numbers inside sentences. The cutting goes from coarse to fine:
+
+1. *blocks* are runs of lines between blank lines, cut again where a line opens a list item or is plainly a heading;
+2. *paragraphs* are blocks, joined where the first breaks off in mid-sentence and the next goes on in lower case;
+3. *sentences* end at a full stop that is no abbreviation and no number's. A short title-like sentence ("12.3 Assignment.") is
+   no sentence but the heading of what follows, wherever it stands.
+
+Sentences carry their offsets in the document's text, and `flat`: the same words in lower case, without accents, mark-up and
+line breaks, which is what cues are written against.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+_MARKER = r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d{1,2}(?:\.\d{1,3})+[.)]?|[-*•+](?=\s)|\d+[ºª°]?\s*[-–—.)])"
+_NUMBERED = (
+    r"(?:section|article|se[çc][ãa]o|artigo|art\.|cl[áa]usula|item|cap[íi]tulo|anexo|exhibit|schedule|§)\s*[\w.]{1,12}[ºª°]?"
+)
+LABEL = re.compile(
+    rf"(?:[\s#>*_|]|\[[x ]\]|<[^<>\n]{{0,80}}>)*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|{_MARKER}\s*)?"
+    r"(?:[\s*_\"“]*(?=[*_\s]))?\s*",
+    re.IGNORECASE,
+)
+_OPENS = re.compile(rf"\s*(?:#{{1,6}}\s|\||{_MARKER}\s|\*\*|par[áa]grafo\s|§|cl[áa]usula\s|article\s|section\s)", re.IGNORECASE)
+_NOISE = re.compile(r"\s*(?:[-–—\s]*(?:page|p[áa]gina)?\s*[-–—]?\s*\d{1,4}\s*(?:of|de|/)?\s*\d*[-–—\s]*|source:.*|\*{3,}|[-_=–—\s]+)\s*", re.IGNORECASE)
+_BOUNDARY = re.compile(r"(?<=[.!?])[\"”’')\]*_]*(?:</?\w+[^>]*>)*\s+(?=[\"“‘'(\[*_<§•]*\w)|(?<=[;:])[\"”]?\s*\n+\s*(?=\(?\w{1,4}[.)])")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"“'./])(?:inc|corp|co|ltd|ltda|llc|s\.a|s/a|n[ºo°]?|nos|arts?|sra?|srs|dra?|mrs?|ms|st|ave?|blvd|jr|u\.s(?:\.a)?|i\.e|e\.g|"
+    r"etc|vs?|cf|al|fls?|pp?|eng|pty|esq|l\.p|l\.l\.c|approx|sec|fig|ph\.d|tel|ex[am]o?|cia|prof|hon|dept|est|ref|min|max|obs|inv|[a-z])\.$",
+    re.IGNORECASE,
+)
+_STARTER = re.compile(
+    r"[\"“(]*(?:the|this|these|if|in|either|neither|no|any|all|each|upon|such|for|at|except|it|o|a|os|as|este|esta|se|em|caso|no|na|nenhuma|qualquer|"
+    r"cada|para|por|fica|ficam|whereas|notwithstanding|subject|unless)\s",
+    re.IGNORECASE,
+)
+_JUST_A_NUMBER = re.compile(rf"[\s*_#\"“(]*(?:{_NUMBERED}|{_MARKER}|\d+(?:\.\d+)*[ºª°]?)\s*[.)]*\s*", re.IGNORECASE)
+_PARAGRAPH_LABEL = re.compile(r"[\s*_]*(?:par[áa]grafo\s+\w+[ºª°]?|§\s*\w+[ºª°]?)[\s*_.:–—-]*", re.IGNORECASE)
+_TITLE_BEFORE_COLON = re.compile(r"([A-ZÀ-Ý][^.:;\n]{2,60}):\s+(?=[A-ZÀ-Ý\"“(])")
+_SMALL = frozenset("a an and as at by for from in of on or the to with de da do das dos e em no na nos nas ou o os ao à por para com sem se que".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """`heading` is flat, nearest first; `first` tells whether the sentence opens what stands under it; `place` goes from 0 to 1."""
+
+    start: int
+    end: int
+    flat: str
+    heading: str
+    first: bool
+    place: float
+    paragraph: int
+
+
+def flat(text: str) -> str:
+    """Lower case, no accents, no mark-up, plain quotes, single spaces."""
+    text = re.sub(r"<[^<>\n]{1,120}>|\*\*|__|^#+", "", text)
+    text = re.sub(r"\]\([^)\s]{1,200}\)", "]", text)
+    text = text.translate(_PLAIN)
+    folded = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    return " ".join(folded.split())
+
+
+_PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\ufeff": " ", "_": " ", "*": " "})
+
+
+@lru_cache(maxsize=64)
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """All sentences of a text, in order."""
+    found: list[Sentence] = []
+    section, title, first = "", "", True
+    for number, (start, end) in enumerate(paragraphs(text)):
+        whole = text[start:end]
+        if is_heading(whole):
+            section, title, first = flat(whole), "", True
+            continue
+        title = ""
+        for s, e in _cut(text, start, end):
+            piece = text[s:e]
+            if _PARAGRAPH_LABEL.fullmatch(piece):
+                continue
+            if is_title(piece):
+                title, first = flat(piece), True
+                if len(whole) > 6000 or (e == end):
+                    section = title
+                continue
+            s += len(_label(piece))
+            if e - s < 12:
+                continue
+            heading = f"{title} / {section}" if title and title != section else section
+            found.append(
+                Sentence(start=s, end=e, flat=flat(text[s:e]), heading=heading, first=first, place=s / len(text), paragraph=number)
+            )
+            first = False
+    return tuple(found)
+
+
+def paragraphs(text: str) -> list[tuple[int, int]]:
+    """Paragraphs as (start, end), joined over page breaks and blank lines that fall inside a sentence."""
+    joined: list[tuple[int, int]] = []
+    for start, end in _blocks(text):
+        block = text[start:end]
+        if joined and not is_heading(block):
+            before = text[joined[-1][0] : joined[-1][1]]
+            if _goes_on(before, block) and not is_heading(before):
+                joined[-1] = (joined[-1][0], end)
+                continue
+        joined.append((start, end))
+    return joined
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Runs of lines; page numbers, rules and source notes are dropped."""
+    start = end = -1
+    previous = ""
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        body = line.strip()
+        opens = bool(start >= 0 and body and (_opens(previous, line)))
+        if start >= 0 and (not body or opens):
+            yield from _trimmed(text, start, end)
+            start = -1
+        if body and not _NOISE.fullmatch(body):
+            if start < 0:
+                start = offset
+            end = offset + len(line)
+            previous = line
+        offset += len(line)
+    if start >= 0:
+        yield from _trimmed(text, start, end)
+
+
+def _opens(previous: str, line: str) -> bool:
+    """Whether a line begins a block of its own although no blank line stands before it."""
+    if is_heading(previous) and len(previous) < 80 and not line[:1].islower() and (previous.isupper() or previous.lstrip().startswith(("#", "**")) or _numbered_title(previous)):
+        return True
+    if not _OPENS.match(line):
+        return False
+    return previous.rstrip().endswith((".", ";", ":", "!", "?", "|", '"', "”", ")", " e", " and", "**", "; or", ", or")) or line.lstrip().startswith(("#", "|", "- "))
+
+
+def _numbered_title(line: str) -> bool:
+    return bool(re.match(rf"\s*(?:{_NUMBERED}|{_MARKER})\s*[-–—:.]?\s*\S", line, re.IGNORECASE))
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        yield start, end
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether `after` continues the sentence that `before` breaks off."""
+    tail = before.rstrip().rstrip("\"”')*_")
+    head = after.lstrip("\"“(*_ ")
+    if not head or not tail or tail.endswith((".", "!", "?", ":", ";", "|")) or before.lstrip().startswith(("#", "|")):
+        return False
+    if _OPENS.match(after) and re.match(rf"\s*{_MARKER}", after):
+        return False
+    return head[0].islower() or tail.endswith(",") or tail.rsplit(None, 1)[-1].lower() in _SMALL
+
+
+def is_heading(block: str) -> bool:
+    """A whole block that names what follows instead of saying something."""
+    line = block.strip()
+    if line.startswith("|") or len(line) > 120 or not re.search(r"[^\W\d_]{2}", line):
+        return False
+    if re.match(r"#{1,6}\s", line):
+        return "\n" not in line
+    bare = re.sub(r"<[^<>]*>|[*_]", "", line).strip()
+    if bare.endswith((",", ";", "-")) or (bare.endswith(":") and len(bare.split()) > 6):
+        return False
+    if _JUST_A_NUMBER.fullmatch(bare) or bare.endswith("?"):
+        return len(bare) < 80
+    return is_title(line) or (not bare.endswith((".", "!", "”", '"')) and len(bare.split()) <= 9 and _capital(bare) and not _ends_a_sentence(bare))
+
+
+def _ends_a_sentence(bare: str) -> bool:
+    return bool(re.search(r"\b(?:shall|will|deve|dever[áa]|poder[áa]|may)\b", bare)) or bool(re.search(r"_{3,}|@|\d{4,}|/s/", bare))
+
+
+def _capital(bare: str) -> bool:
+    letters = re.search(r"[^\W\d_]", bare)
+    return bool(letters) and bare[letters.start()].isupper()
+
+
+def is_title(piece: str) -> bool:
+    """A short sentence in title case or capitals: "12.3 Assignment." or "DO FORO:"."""
+    bare = re.sub(r"<[^<>]*>|[*_#]", " ", piece).strip().rstrip(".:").strip()
+    if not bare or len(bare) > 110 or _PARAGRAPH_LABEL.fullmatch(bare) or re.search(r"_{3,}|@|/s/", piece):
+        return False
+    rest = _JUST_A_NUMBER.match(bare)
+    words = re.findall(r"[^\W\d_][\w'’-]*", bare[rest.end() :] if rest else bare)
+    if not words or len(words) > 12:
+        return False
+    if bare.isupper():
+        return len(words) <= 12 and not re.search(r"\b(?:SHALL|WILL|IS|ARE|MAY|FICA|SER[ÁA])\b", bare)
+    small = all(w[0].isupper() or w.lower() in _SMALL for w in words)
+    return small and len(words) <= 9 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s", bare)
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Sentences of one paragraph, as offsets."""
+    last = start
+    for match in _BOUNDARY.finditer(text, start, end):
+        piece = text[last : match.start()]
+        after = text[match.end() : match.end() + 24]
+        if match[0].strip() == "" and _ABBREVIATION.search(piece) and not _STARTER.match(after):
+            continue
+        if _JUST_A_NUMBER.fullmatch(piece) or after[:1].islower() and piece.endswith("."):
+            continue
+        yield from _titled(text, last, _right(text, last, match))
+        last = match.end()
+    if last < end:
+        yield from _titled(text, last, end)
+
+
+def _right(text: str, last: int, match: re.Match[str]) -> int:
+    end = match.end()
+    while end > last and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _titled(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Splits "GOVERNING LAW: This agreement ..." after the colon."""
+    body = start + len(_label(text[start:end]))
+    match = _TITLE_BEFORE_COLON.match(text, body, end)
+    if match and is_title(match[1]):
+        yield start, body + len(match[1]) + 1
+        yield match.end(), end
+    else:
+        yield start, end
+
+
+def _label(piece: str) -> str:
+    """The number, letter or mark-up that a sentence opens with."""
+    match = LABEL.match(piece)
+    return match[0] if match and match.end() < len(piece) else ""

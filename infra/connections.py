@@ -1,0 +1,129 @@
+"""The connections of one `open()`: opened here, closed here, handed to everyone else.
+
+Ordinary Redis commands share one pool. Blocking reads have a client of their own, because a read that waits for an
+hour must not meet a socket timeout of five seconds. Postgres is reached through `transaction` alone, which puts on a
+role that owns nothing and tells row-level security who acts, for exactly one transaction: nothing is left on the
+connection, so a pooler in transaction mode may stand in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection, OperationalError
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from .errors import ServerUnavailable
+from .identity import Principal
+
+Connection = AsyncConnection[Any]
+
+_ACT = (
+    "SELECT set_config('role', %s, true), set_config('lousa.tenant', %s, true), set_config('lousa.agent', %s, true),"
+    " set_config('lousa.session', %s, true), set_config('lousa.execution', %s, true),"
+    " set_config('lousa.roles', %s::text[]::text, true), set_config('search_path', 'lousa, public', true)"
+)
+
+
+@dataclass(slots=True)
+class Connections:
+    """Clients of the two truths. `start` opens them and leaves their closing on the stack."""
+
+    redis_url: str
+    postgres_url: str
+    pool_size: int = 8
+    redis: Redis = None  # pyright: ignore[reportAssignmentType]  # set by start
+    blocking_redis: Redis = None  # pyright: ignore[reportAssignmentType]  # set by start
+    _pool: AsyncConnectionPool[Connection] = None  # pyright: ignore[reportAssignmentType]  # set by start
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        """Open the clients.
+
+        Raises:
+            ServerUnavailable: naming the server that did not answer.
+        """
+        self.redis = self._client(max_connections=self.pool_size * 4, socket_timeout=5.0)
+        stack.push_async_callback(self.redis.aclose)
+        self.blocking_redis = self._client(max_connections=1_000, socket_timeout=None)
+        stack.push_async_callback(self.blocking_redis.aclose)
+        try:
+            await self.redis.ping()
+        except (RedisConnectionError, RedisTimeoutError, OSError) as error:
+            raise ServerUnavailable(
+                f"Redis at {_shown(self.redis_url)} does not answer ({error}): is it running, is LOUSA_REDIS_URL right?"
+            ) from error
+        self._pool = AsyncConnectionPool(
+            self.postgres_url, min_size=1, max_size=self.pool_size, open=False, timeout=10.0, name="lousa"
+        )
+        await stack.enter_async_context(self._pool)
+
+    @asynccontextmanager
+    async def transaction(self, principal: Principal) -> AsyncIterator[Connection]:
+        """One transaction as an agent: rows are seen and written under its identity alone."""
+        async with self._acting(
+            "lousa_app",
+            principal.tenant,
+            principal.agent,
+            principal.session,
+            str(principal.execution or ""),
+            sorted(principal.roles),
+        ) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def system_transaction(self, tenant: str) -> AsyncIterator[Connection]:
+        """One transaction as the relay or a job, within one tenant; '' sees only the lists of executions and debts."""
+        async with self._acting("lousa_system", tenant, "", "", "", []) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def owner_transaction(self) -> AsyncIterator[Connection]:
+        """One transaction as the schema's owner: migrations and new vector tables, nothing else."""
+        async with self._connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def _acting(self, role: str, *who: str | list[str]) -> AsyncIterator[Connection]:
+        async with self._connection() as connection, connection.transaction():
+            await connection.execute(_ACT, (role, *who))
+            yield connection
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        try:
+            async with self._pool.connection() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise ServerUnavailable(
+                f"Postgres at {_shown(self.postgres_url)} gave no connection in {self._pool.timeout:g} s:"
+                " is it running, is LOUSA_POSTGRES_URL right, is max_connections high enough?"
+            ) from error
+        except OperationalError as error:
+            raise ServerUnavailable(f"Postgres at {_shown(self.postgres_url)} failed: {error}") from error
+
+    def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:
+        pool = BlockingConnectionPool.from_url(
+            self.redis_url,
+            max_connections=max_connections,
+            timeout=10,
+            socket_timeout=socket_timeout,
+            decode_responses=False,
+            retry=Retry(ExponentialBackoff(cap=1.0, base=0.02), 8),
+            retry_on_error=[RedisConnectionError, RedisTimeoutError],
+            protocol=3,
+        )
+        return Redis(connection_pool=pool)
+
+
+def _shown(url: str) -> str:
+    """An address without its password."""
+    head, at, tail = url.rpartition("@")
+    return f"{head.split('://', 1)[0]}://…@{tail}" if at else url

@@ -1,0 +1,80 @@
+"""Settings: one frozen object, the only reader of the environment.
+
+Every variable begins with ``LOUSA_``. Nothing is required: without any, Lousa keeps its data in the platform's data
+folder and starts servers of its own. A wrong value is refused at once, under the name of its variable.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import platformdirs
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from .errors import SettingsError
+
+
+class Settings(BaseSettings):
+    """What can be set, with its defaults. Read once, by `load`."""
+
+    model_config = SettingsConfigDict(env_prefix="LOUSA_", frozen=True, extra="ignore", env_ignore_empty=True)
+
+    home: Path = Field(default_factory=lambda: Path(platformdirs.user_data_dir("lousa")))
+    """Where the embedded servers keep their data, and the lock that several processes share."""
+    redis_url: str | None = None
+    """A Redis or Valkey of yours; without it one is started in `home`."""
+    postgres_url: str | None = None
+    """A PostgreSQL of yours with pgvector; without it one is started in `home`."""
+    redis_fsync: Literal["always", "everysec"] = "always"
+    """How the embedded Valkey syncs; `everysec` is faster and may lose its last second."""
+    embedder: str = "e5"
+    """`e5`, `use`, or `module:factory` of any LangChain Embeddings."""
+    tenant: str = "default"
+    """Who owns the data when the caller names nobody."""
+    deadline: timedelta = timedelta(seconds=2)
+    """How long a write-through or a recall waits for a layer before it says which one was silent."""
+    lease: timedelta = timedelta(seconds=5)
+    """How long a claim or a run holds without a sign of life."""
+    task_timeout: timedelta = timedelta(minutes=10)
+    """How long one attempt of a task may take."""
+    pool_size: int = Field(default=8, ge=1, le=200)
+    """Connections to each server, at most."""
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().absolute()
+
+    @field_validator("tenant")
+    @classmethod
+    def _named(cls, tenant: str) -> str:
+        if not tenant.strip():
+            raise ValueError("a tenant needs a name")
+        return tenant
+
+    @field_validator("redis_url", "postgres_url")
+    @classmethod
+    def _known_scheme(cls, url: str | None) -> str | None:
+        schemes = ("redis", "rediss", "unix", "postgres", "postgresql")
+        if url is not None and urlsplit(url).scheme not in schemes:
+            raise ValueError(f"expected an address that begins with one of {', '.join(s + '://' for s in schemes)}")
+        return url
+
+
+def load(**overrides: object) -> Settings:
+    """The settings from the environment, with what the caller overrides.
+
+    Raises:
+        SettingsError: naming the variable and what it would take.
+    """
+    try:
+        return Settings(**overrides)  # pyright: ignore[reportArgumentType]  # pydantic checks what the caller gives
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "settings"
+        message = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"LOUSA_{name.upper()}={first.get('input')!r} cannot be used: {message}") from error
