@@ -1,0 +1,57 @@
+"""The ten clauses a review looks for, and `find`, which quotes them.
+
+Nine are found by cue tables, one module a clause with a table a language, all read by the same scorer. The parties are names, not
+sentences, and have a module of their own.
+"""
+
+from ..documents import Document
+from ..parties import party_quotations
+from . import (
+    assignment,
+    confidentiality,
+    data_protection,
+    governing_law,
+    liability_cap,
+    payment,
+    service_levels,
+    term,
+    termination,
+)
+from .scoring import Cues, Quotation, best
+
+__all__ = ["CLAUSES", "Quotation", "find"]
+
+CLAUSES: tuple[str, ...] = (
+    "parties",
+    "term",
+    "payment",
+    "termination",
+    "liability_cap",
+    "confidentiality",
+    "data_protection",
+    "governing_law",
+    "service_levels",
+    "assignment",
+)
+
+_CUES: dict[str, dict[str, Cues]] = {
+    module.__name__.rpartition(".")[2]: {"en": module.EN, "pt": module.PT}
+    for module in (
+        term,
+        payment,
+        termination,
+        liability_cap,
+        confidentiality,
+        data_protection,
+        governing_law,
+        service_levels,
+        assignment,
+    )
+}
+
+
+def find(clause: str, document: Document) -> list[Quotation]:
+    """Quotations of one clause, best first: at most three (ten for the parties), none when the clause is absent."""
+    if clause == "parties":
+        return [Quotation(clause=clause, start=s, end=e, text=document.text[s:e]) for s, e in party_quotations(document)]
+    return best(clause, document, _CUES[clause][document.language])

@@ -1,0 +1,36 @@
+"""Whether a party may hand the agreement, or rights and duties under it, to somebody else."""
+
+from .scoring import Cues
+
+EN = Cues(
+    heading=r"\bassign|\btransfer|\bsuccessor|\bdelegat|no assignment|change of control",
+    away=r"intellectual|ownership|definition|invention|work product|title|insurance|tax|confidential|warrant",
+    signs=[
+        (5, r"\b(?:neither|no|nor|not|none)\b.{0,90}\b(?:assign(?:ed|able|ment)?|transfer(?:red)?|delegated?|cede|sublicense)\b.{0,200}\b(?:agreement|rights?|obligations?|duties|interests?|hereunder|franchise|license)\b"),
+        (4, r"\b(?:agreement|rights?|interests?|obligations|privileges)\b.{0,140}\b(?:not|nor)\b.{0,60}\b(?:assigned|assignable|transferred|transferable|delegated|sold|assign)\b"),
+        (2, r"\bwithout\b.{0,40}\b(?:consent|approval|permission)\b|\b(?:consent|approval) of\b"),
+        (2.5, r"\b(?:may|shall have the right to|entitled to|free to|right to)\b.{0,25}\b(?:assign|transfer)\b.{0,90}\b(?:agreement|rights|obligations|interest)\b"),
+        (2, r"\b(?:purported|attempted|any) (?:\w+ ){0,3}(?:assignment|transfer)\b.{0,160}\b(?:void|null|invalid|breach|consent)"),
+        (1, r"\bsuccessors?\b.{0,30}\bassigns?\b|\boperation of law\b|\bpermitted assigns\b"),
+    ],
+    never=r"\b(?:hereby assigns?|agrees to assign) (?:to )?\b.{0,80}\b(?:title|copyright|invention)|\bassigned (?:employees|personnel|account)|\bconfidential information\b.{0,60}\bassign",
+    threshold=6.5,
+    keep=0.75,
+    most=2,
+)
+
+PT = Cues(
+    heading=r"\bcess|transfer|sub-?rog|sublocac|sucess|passar|repass|terceiros|ceder",
+    away=r"propriedade|autora|imagem|dados|confidencial|objeto|tribut|direito de uso|resultados|criac",
+    signs=[
+        (4.5, r"\b(?:ced(?:er|id[oa]s?|e-lo|er-se|emos|am|a)|cede-lo|cessao|transferi(?:r|d[oa]s?|ndo)|transferencia|transfira|transferem|trespass\w+|sub-?rog\w+|repass(?:ar|ad[oa])|passa(?:r|d[oa]|-lo)|delega(?:r|d[oa])|negociar|subloca\w+|empresta\w+)\b.{0,140}\b(?:contrato|instrumento|acordo|direitos|obrigacoes|posicao|deveres|creditos?|franquia|licenca|locacao|imovel|assinatura|conta|a terceiros?|para terceiros?|outra (?:pessoa|empresa)|outrem|mandato|parceria|quotas)\b"),
+        (4, r"\b(?:contrato|instrumento|acordo|direitos|obrigacoes|posicao contratual|deveres|termo|franquia|licenca|lugar|ajuste)\b.{0,140}\b(?:cedid[oa]s?|transferid[oa]s?|ceder|cessao|transferir|intransferive(?:l|is)|intransmissive(?:l|is)|pessoal e intransferivel|repassad[oa]|passad[oa]|passar)\b"),
+        (2, r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|permissao|sua|nossa)|vedad[oa]|proibid[oa]|nao (?:pode\w*|e permitid|sera permitid|se admite|cabe)|nenhuma|nem|e defeso|dependera?|depende|somente|so (?:pode|podera|com|se)|poder[aeao]+|pode|salvo)\b"),
+        (2, r"\b(?:anuencia|consentimento|concordancia|autorizacao|aprovacao|concorde|aceite|autorize|de acordo|permissao)\b"),
+        (1.5, r"\b(?:mesmo grupo|grupo economico|no todo ou em parte|total ou parcialmente|sucessor\w*|incorporacao|fusao|coligad\w*|controlad\w*)\b"),
+    ],
+    never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b",
+    threshold=6.5,
+    keep=0.7,
+    most=2,
+)

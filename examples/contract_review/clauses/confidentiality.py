@@ -1,0 +1,38 @@
+"""What must be kept secret, how, and for how long."""
+
+from .scoring import Cues
+
+EN = Cues(
+    heading=r"confidential|non-?disclosure|secre|proprietary information|protection of|privacy",
+    away=r"definition|personal data|data protection|assign|terminat|return|publicity|notice|liabilit|indemn|exceptions?|required by law|compelled",
+    signs=[
+        (4, r"\b(?:shall|will|must|agrees?(?: that it will)? to|may|not to|undertakes? to)\b.{0,140}\b(?:not (?:use|disclose)|keep|hold|maintain|protect|treat|safeguard|disclose|use)\b.{0,160}\b(?:confiden\w+|secret|proprietary|private)\b"),
+        (4, r"\b(?:confidential|proprietary) information\b.{0,200}\b(?:shall|will|must|may|agrees?)\b.{0,60}\b(?:not|only|solely|held|kept|protect|keep)\b"),
+        (2, r"\b(?:in (?:strict )?confidence|strictly confidential|not (?:to )?disclose|non-?disclosure|confidentiality)\b"),
+        (1.5, r"\b(?:receiving party|recipient|disclosing party)\b"),
+        (1.5, r"\b(?:same|reasonable) (?:degree|standard|level|protections?|measures)\b.{0,20}(?:of care)?|\bno less than\b|\bneed to know\b"),
+        (1.5, r"\b(?:period of|for)\b.{0,40}\byears?\b.{0,60}\b(?:after|following|from)\b|\bsurviv"),
+        (1, r"\bthird part(?:y|ies)\b|\bprior written\b"),
+    ],
+    never=r"\bconfidential treatment\b.{0,60}\b(?:request|omitted|commission)|\bdoes not include\b|\bshall not (?:apply|include)\b|\bpublicly available\b|\bsubpoena|\bpublic domain",
+    threshold=6,
+    keep=0.7,
+    most=3,
+)
+
+PT = Cues(
+    heading=r"confidencial|sigilo|segredo|nao divulga|reserva|discricao|privacidade das inform|guardar",
+    away=r"dados pessoais|protecao de dados|lgpd|devolucao|rescis|foro|exce[cp]|revelacao obrigatoria|nao e confidencial",
+    signs=[
+        (4, r"\b(?:guarda\w*|mante\w*|conserva\w*|preserva\w*|zela\w*|resguarda\w*|observa\w*|obriga\w*)\b.{0,100}\b(?:sigilo\w*|segredo|confidencia\w+|reserva|discricao|sob sigilo|sigilos\w+)\b"),
+        (4, r"\b(?:nao|jamais|veda\w*|proib\w*|abst\w+|nenhuma|sem)\b.{0,100}\b(?:revel\w*|divulg\w*|compartilh\w*|cont(?:ar|a|e)\b|expor|expo\w+|public\w+|repass\w*|transmit\w*|mostr\w*|utiliz\w*|us(?:ar|ara)|fornec\w*|copia\w*|comenta\w*)\b.{0,200}\b(?:informac\w+|segredo|dados|documentos|confidencia\w+|receitas?|terceiros|ninguem|pessoa|saber|souber|conhec\w+|conteudos?|metodos?|know-how|termos)\b"),
+        (3, r"\b(?:informac\w+|dados|documentos|conteudo|conhecimento|manual|tudo)\b.{0,160}\b(?:confidencia\w+|sigilo\w*|em segredo|sigilos\w+|reservad[oa]s?|nao public[oa]s?)\b"),
+        (3, r"\b(?:dever|obrigac\w+|compromisso|sigilo|confidencialidade|segredo|reserva)\b.{0,120}\b(?:subsist\w+|perdur\w+|permanec\w+|continua\w*|sobreviv\w+|dura\w*|vale\w*|mantem-se|estende\w*|persist\w+)\b.{0,100}\b(?:anos?|meses|apos|depois|fim|termino|encerrament\w*|indeterminad\w*)\b"),
+        (2, r"\b(?:sigilo|confidencialidade|confidencia(?:l|is)|segredo)\b"),
+        (1.5, r"\b(?:cuidado|diligencia|zelo|empregados|representantes|que precisem|necessidade de conhecer)\b"),
+    ],
+    never=r"\bnao se (?:considera|aplica|inclu)|\bja eram? public|\bordem judicial|\bdominio publico|\bmulta\b|\bjuiz\b|\bresponsabilidade total|\bdados pessoais\b|\blgpd\b|\bquebra de sigilo\b|\bnao excedera\b|\bprevist[oa] na clausula\b",
+    threshold=6,
+    keep=0.62,
+    most=3,
+)

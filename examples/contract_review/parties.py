@@ -1,0 +1,154 @@
+"""Who the agreement is between, by full name.
+
+The parties stand where the agreement begins: between the title and the first recital or clause. There, a name is either an
+organisation, which its legal suffix gives away ("Ltda.", "Inc."), or whatever is introduced the way parties are: by a role
+("LOCADOR: ..."), by a description that follows ("..., a Delaware corporation", "..., inscrita no CNPJ") or by a short name in
+brackets. People who only sign for a party are left out. A cover page or the signatures are read when the opening names nobody.
+"""
+
+import re
+from collections.abc import Iterator
+
+from .documents import Document
+
+MOST = 10
+
+ROLES = (
+    r"contratantes?|contratad[oa]s?|tomador[ae]?|prestador[ae]?|locador[ae]?s?|locat[áa]ri[oa]s?|vendedor[ae]?s?|comprador[ae]?s?|fornecedor[ae]?|"
+    r"franquead[oa]|franqueador[a]?|licenciante|licenciad[oa]|mutuante|mutu[áa]ri[oa]|cedente|cession[áa]ri[oa]|parceir[oa]s?(?:[ -]\w+)?|"
+    r"outorgante|outorgad[oa]|comodante|comodat[áa]ri[oa]|arrendador[a]?|arrendat[áa]ri[oa]|empresa|cliente|distribuidor[a]?|representante comercial|"
+    r"representad[oa]|fabricante|reveladora?|receptora?|divulgadora?|devedor[a]?|credor[a]?|fiador[a]?|investidor[a]?|agente|autor[a]?|editora|"
+    r"patrocinador[a]?|patrocinad[oa]|operadora|controladora|parte [ab12]|quem contrata|quem presta|n[óo]s|voc[êe]|party [ab12]|customer|provider|"
+    r"supplier|client|licensor|licensee|seller|buyer|landlord|tenant|consultant|contractor|company|franchisor|franchisee|reseller|distributor|"
+    r"developer|investor|sponsor"
+)
+
+_SPACE = r"(?:[ \t]{1,12}|[ \t]{0,40}\n[ \t]{0,60})"
+_WORD = r"(?:[A-ZÀ-Ý0-9][\w'’&/®-]*(?:\.[\w'’&-]+)*\.?|&)"
+_NAME = rf"{_WORD}(?:{_SPACE}(?:(?:of|for|de|da|do|das|dos|e|del|van|von|y|the){_SPACE}(?={_WORD}))?{_WORD})*"
+_SUFFIX = (
+    r"(?:(?i:inc|incorporated|corp|corporation|llc|l\.l\.c|ltd|limited|llp|plc|gmbh|pty|eireli|ltda|lda|epp|slu|cia)\b\.{0,2}|Company\b|Co\b\.|CO\b\.|COMPANY\b|"
+    r"(?:L\.?P\b|LP\b|N\.V|B\.V|S\.A\.?R?\.?L?|S/A|A/S|AG\b|S\.p\.A|S\.S|S/S|ME\b|MEI\b|P\.C|N\.A|PTE\b|Sdn Bhd|SAS\b|SA\b|AB\b|KG\b|Oy\b)\.?)"
+)
+_ORGANISATION = re.compile(rf"(?<![\w.])({_NAME}?(?:,?{_SPACE}{_SUFFIX}(?=[\s,.;:()\"“”'*)–-]|$))+)")
+_KIND = (
+    r"Universidade|Associação|ASSOCIAÇÃO|Cooperativa|COOPERATIVA|Fundação|FUNDAÇÃO|Instituto|INSTITUTO|Condomínio|CONDOMÍNIO|Município|MUNICÍPIO|Sindicato|Igreja|"
+    r"University|Foundation|Association|Institute|Trust|Bank"
+)
+
+_FOLLOWED = {
+    "pt": re.compile(
+        rf"(?<![\w.])({_NAME})[*_]*(?=,?\s*(?:\([^)]*\)\s*)?[\s,;:–—(-]{{1,4}}(?:[^.;\n]{{0,25}}\b)?(?:pessoa\s+jur|pessoa\s+f[íi]sica|sociedade|companhia|empresa|inscrit|C\.?N\.?P\.?J|C\.?P\.?F|"
+        r"brasileir|estrangeir|portugu[êe]s|com\s+sede|estabelecid|sediad|casad|solteir|divorciad|vi[úu]v|residente|portador|associaç|cooperativa|fundaç|autarquia|"
+        r"microempre|empres[áa]ri|produtor|m[ée]dic|engenheir|advogad|arquitet|aposentad|doravante|domiciliad|maior|RG\b|OAB\b|(?:adiante|aqui|daqui)\b|[\"“]))"
+    ),
+    "en": re.compile(
+        rf"(?<![\w.])({_NAME})[*_]*(?=,?{_SPACE}(?:an?\s+(?:[\w,]+\s+){{0,6}}(?:corporation|company|partnership|individual|organization|association|university|entity|trust|firm|resident)|"
+        r"\([^()\"“]{0,60}[\"“]|having\s|with\s+(?:its|an|a)\s|an\s+individual|whose\s|located\s|residing\s|organi[sz]ed\s|doing\s+business))"
+    ),
+}
+_ROLE = re.compile(
+    rf"(?im:^[\s|#>*_\-•\d.()ivx]{{0,14}}(?:{ROLES}))[*_\s]*(?:\([^)\n]{{0,40}}\)|\s+\w+)?[*_\s]*[:|–—-][\s*_|]*({_NAME})"
+)
+_OPENING = {
+    "pt": re.compile(r"(?i)\b(?:de\s+um\s+lado|entre\b|partes\b|contratante|contratad[oa]|locador|nós\b|qualificad|celebra|firma)"),
+    "en": re.compile(r"(?i)\b(?:between|among|amongst|parties\b|party\b)"),
+}
+_BODY = {
+    "pt": re.compile(
+        r"(?im)(?:^[\s#*_]*(?:cl[áa]usula\s+(?:primeira|1|um\b|i\b)|1[ªºa]?[.\s)–—-]|(?:do|o)\s+(?:objeto|que\s)|objeto|considerand|pre[âa]mbulo|definiç|i\s*[-–—]\s*do)|"
+        r"t[êe]m\s+entre\s+si|resolvem\b|ajustam\s+o\s+seguinte|considerando\b|as\s+partes\s+acima|contratam\s+o\s+seguinte|fica\s+(?:justo|combinado))"
+    ),
+    "en": re.compile(
+        r"(?im)(?:\bwhereas\b|\bw\s*i\s*t\s*n\s*e\s*s\s*s\s*e\s*t\s*h|^\s*r\s*e\s*c\s*i\s*t\s*a\s*l\s*s?\b|\brecitals[:.\s]|\bbackground[:.]?\s|\bnow,?\s+therefore\b|preliminary\s+statement|"
+        r"agree(?:s|d)?\s+as\s+follows|hereby\s+agree|following\s+facts|^\s*(?:article\s+)?[1i][.\s)]+[A-Z])"
+    ),
+}
+_NOT_BEFORE = re.compile(
+    r"(?i)(?:\b(?:an?|subsidiar(?:y|ies)\s+of|division\s+of|affiliate\s+of|laws\s+of|state\s+of|c/o|source:|owned\s+by|general\s+partner\s+of|at|in|rua|avenida|av\.|rodovia|em|"
+    r"cidade\s+de|munic[íi]pio\s+de|comarca\s+de|estado\s+d[aeo]|grupo|subsidi[áa]ria\s+da|alameda|praça|estrada|bairro|travessa|cartório\s+d[aeo])\s+|testemunhas?:?\s*\d?\.?\s*(?:nome:)?\s*)$"
+)
+_SIGNS_FOR = re.compile(r"(?i)(?:representad[oa]s?|por\s+se[ua]s?\s+(?:\w+\s*-?){1,3},?|respons[áa]vel\s+legal|represented\s+by|by\s+its|s[óo]ci[oa](?:\s*-?\s*administrador[a]?)?,?|diretor[a]?(?:-\w+)?,?|administrador[a]?,?|presidente,?|sr\.|sra\.|dr\.|dra\.)[^.;()\n]{0,70}$")
+_NEVER = re.compile(
+    r"(?i)(?:this|the|these|agreement|contrato|contract|exhibit|schedule|section|article|party|parties|partes?|cláusula|clausula|whereas|recitals?|effective|term|"
+    r"nº|cnpj|cpf|rua|avenida|av\.?|rodovia|estado|comarca|lei|anexo|termo|instrumento|sr\.?|sra\.?|dr\.?|dra\.?|cep|rg|ssp|page|suite|street|road|copyright|all|any|each|cada|primeiro|segundo|witness\w*|"
+    r"aditivo|acordo|confidential|execution|amendment|na|no|em|por|de|oab|presente|pelo|este|esta|as|os|o|a|e|inscrita?|qualificação|identificação|united|state|sa)$"
+)
+_ROLE_WORD = re.compile(
+    rf"(?i)(?:{ROLES}|agent|manager|member|talent|pessoa|jurídica|física|cnpj|mf|cpf|ltda|inc|llc|corporation|limited|corp|co|s\.?a)\.?$"
+)
+
+
+def party_names(document: Document) -> list[str]:
+    """The parties' full names, as first written, without line breaks."""
+    return [" ".join(document.text[start:end].split()) for start, end in party_quotations(document)]
+
+
+def party_quotations(document: Document) -> list[tuple[int, int]]:
+    """Where each party's full name first stands, in the order of the text; at most ten."""
+    text = document.text
+    start, end = opening(document)
+    found = list(_names(document, start, end))
+    if len(found) < 2:
+        found += _names(document, 0, min(len(text), 2500))
+    if len(found) < 2:
+        found += [(m.start(1), m.end(1)) for m in _ORGANISATION.finditer(text, max(0, len(text) - 4000)) if _is_name(text, *m.span(1))]
+    distinct: dict[str, tuple[int, int]] = {}
+    for s, e in sorted(set(found)):
+        key = same_name(text[s:e])
+        longer = next((k for k in distinct if k.startswith(key) or key.startswith(k)), None)
+        if longer is None:
+            distinct[key] = (s, e)
+        elif len(key) > len(longer):
+            del distinct[longer]
+            distinct[key] = (s, e)
+    return sorted(distinct.values())[:MOST]
+
+
+def same_name(name: str) -> str:
+    """A name reduced to what two spellings of it have in common."""
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+def opening(document: Document) -> tuple[int, int]:
+    """Where the parties are introduced: from the first word that announces them to the first recital or clause."""
+    text, language = document.text, document.language
+    announced = _OPENING[language].search(text, 0, 15_000)
+    start = announced.start() if announced else 0
+    if language == "pt":
+        start = 0
+    body = _BODY[language].search(text, start + 60, start + 6000)
+    end = body.start() if body else min(len(text), start + 2500)
+    return start, end
+
+
+def _names(document: Document, start: int, end: int) -> Iterator[tuple[int, int]]:
+    text = document.text
+    for pattern in (_ORGANISATION, _FOLLOWED[document.language], _ROLE):
+        for match in pattern.finditer(text, start, end):
+            s, e = _without_opening_words(text, *match.span(1))
+            if _is_name(text, s, e):
+                yield s, e
+
+
+def _without_opening_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Drops what is capitalised only because it opens a line or announces the name, and punctuation at the end."""
+    for cut in re.finditer(r"(?i)(?:\b(?:between|among|and|agreement|entre|lado|outro|parte[s]?|between:|and:)\b[\s:,]+|\n[ \t]*\n\s*)", text[start:end]):
+        if cut.end() < end - start:
+            return _without_opening_words(text, start + cut.end(), end)
+    while start < end and (first := re.match(r"(?i)(?:the|and|e|a|o|this|of|de|sr|sra|dra?)\.?\s+", text[start:end])):
+        start += first.end()
+    while end > start and text[end - 1] in " ,;:*_\n":
+        end -= 1
+    return start, end
+
+
+def _is_name(text: str, start: int, end: int) -> bool:
+    name = text[start:end]
+    words = re.findall(r"[^\W_][\w'’/-]*", name)
+    if not 4 <= len(name) <= 120 or not words or all(_ROLE_WORD.match(w) or _NEVER.match(w) or w.isdigit() for w in words):
+        return False
+    if _NEVER.match(words[0]) or (len(words) == 1 and not re.match(r"[A-ZÀ-Ý]\w{3,}$", name)):
+        return False
+    before = text[max(0, start - 90) : start].replace("\n", " ")
+    return not (_NOT_BEFORE.search(before) or (not _ORGANISATION.fullmatch(name) and _SIGNS_FOR.search(before))) and words[-1].lower() not in {"of", "de"}
