@@ -1,0 +1,56 @@
+# Each target sets up what it needs in .venv; `make demo` and `make test` work from a fresh clone with Python 3.11 alone.
+# Paths are relative throughout, so that a checkout in a folder with spaces and accents works too.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+PY := .venv/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+NAMES ?= $(sort $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
+
+.PHONY: demo test check bench faults lock clean help
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    review four agreements with ten parallel agents, twice, on servers of its own"
+	@echo "make test    every test, on real servers"
+	@echo "make check   style, types, architecture"
+	@echo "make bench   every benchmark (NAMES=\"board recall\" for some)"
+	@echo "make faults  the tests that kill things"
+
+.venv/.venv-made:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found: install it, or say make PYTHON=/path/to/python"; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is too old: Lousa needs Python 3.11 or newer (make PYTHON=...)"; exit 2; }
+	@"$(PYTHON)" -m venv .venv || { echo "the venv module is missing: on Debian and Ubuntu, apt install python3-venv"; exit 2; }
+	@touch $@
+
+.venv/.run-ready: .venv/.venv-made pyproject.toml constraints.txt
+	@echo "setting up .venv (once) ..."
+	@$(PIP) --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/.dev-ready: .venv/.run-ready
+	@$(PIP) --constraint constraints.txt --editable ".[dev]"
+	@touch $@
+
+demo: .venv/.run-ready
+	@$(PY) -m lousa demo
+
+test: .venv/.dev-ready
+	@$(PY) -m pytest
+
+check: .venv/.dev-ready
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m basedpyright
+	@$(PY) -m pytest tests/architecture
+
+bench: .venv/.dev-ready
+	@set -e; for name in $(NAMES); do echo "== $$name"; $(PY) benchmarks/$$name.py; done
+
+faults: .venv/.dev-ready
+	@$(PY) -m pytest tests/faults
+
+lock: .venv/.dev-ready
+	@$(PY) -m pip freeze --exclude-editable | LC_ALL=C sort -f > constraints.txt
+
+clean:
+	rm -rf .venv build dist *.egg-info

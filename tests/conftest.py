@@ -1,0 +1,65 @@
+"""What every test may ask for: real servers, migrated, shared by a whole test run; a fresh tenant for each test."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from lousa.infra.connections import Connections
+from lousa.infra.embedded.supervisor import EmbeddedServers, Endpoints
+from lousa.infra.identity import Principal
+from lousa.infra.ids import new_id
+from lousa.infra.migrate import migrate
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Endpoints]:
+    """One pair of embedded servers for the whole run, in a home of its own, with the schema in place."""
+    with tempfile.TemporaryDirectory(prefix="lousa-tests-") as folder, asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        endpoints = runner.run(EmbeddedServers(Path(folder)).start(stack))
+
+        async def prepare() -> None:
+            async with AsyncExitStack() as inner:
+                connections = Connections(endpoints.redis_url, endpoints.postgres_url)
+                await connections.start(inner)
+                async with connections.owner_transaction() as connection:
+                    await migrate(connection)
+
+        try:
+            runner.run(prepare())
+            yield endpoints
+        finally:
+            runner.run(stack.aclose())
+
+
+@pytest.fixture
+async def connections(servers: Endpoints) -> AsyncIterator[Connections]:
+    """Open clients of both servers."""
+    async with AsyncExitStack() as stack:
+        opened = Connections(servers.redis_url, servers.postgres_url)
+        await opened.start(stack)
+        yield opened
+
+
+@pytest.fixture
+def tenant() -> str:
+    """A tenant that no other test knows."""
+    return f"tenant-{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+async def principal(connections: Connections, tenant: str) -> Principal:
+    """An agent in a fresh execution of a fresh tenant."""
+    who = Principal(tenant=tenant, agent="tester", session="session-1", execution=new_id())
+    async with connections.transaction(who) as connection:
+        await connection.execute(
+            "INSERT INTO execution (id, tenant, session, pipeline, goal) VALUES (%s, %s, %s, 'test', '{}')",
+            (who.execution, tenant, who.session),
+        )
+    return who
