@@ -120,7 +120,7 @@ class Connections:
             retry_on_error=[RedisConnectionError, RedisTimeoutError],
             protocol=3,
         )
-        return Redis(connection_pool=pool)
+        return Redis.from_pool(pool)
 
 
 def _shown(url: str) -> str:

@@ -61,6 +61,7 @@ CREATE TABLE execution (
     tenant text NOT NULL CHECK (tenant <> ''),
     session text NOT NULL CHECK (session <> ''),
     pipeline text NOT NULL,
+    source text,                                 -- the file or folder it was loaded from, so that it can be resumed
     goal jsonb NOT NULL,
     status text NOT NULL DEFAULT 'running'
         CHECK (status IN ('running', 'waiting', 'accepted', 'rejected', 'failed')),
