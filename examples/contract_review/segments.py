@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-_MARKER = r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d{1,2}(?:\.\d{1,3})+[.)]?|[-*•+](?=\s)|\d+[ºª°]?\s*[-–—.)])"
+_MARKER = r"(?:\d{1,2}(?:\.\d{1,3})+[.)]?(?:\s*[–—-](?=\s))?|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•+](?=\s)|\d+[ºª°]?\s*[-–—.)])"
 _NUMBERED = (
     r"(?:section|article|se[çc][ãa]o|artigo|art\.|cl[áa]usula|item|cap[íi]tulo|anexo|exhibit|schedule|§)\s*[\w.]{1,12}[ºª°]?"
 )
 LABEL = re.compile(
-    rf"(?:[\s#>*_|]|\[[x ]\]|<[^<>\n]{{0,80}}>)*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|{_MARKER}\s*)?"
+    rf"(?:[\s#>*_|]|\[[x ]\]|<[^<>\n]{{0,80}}>)*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|(?:cl[áa]usula\s+(?:\w+|\d+[ºªa]?)(?:\s+\w+)?|art(?:igo|\.)\s*\d+[ºo°]?)\s*[.:–—-]+\s+|{_MARKER}\s*)?"
     r"(?:[\s*_\"“]*(?=[*_\s]))?\s*",
     re.IGNORECASE,
 )
@@ -42,6 +42,7 @@ _STARTER = re.compile(
 )
 _JUST_A_NUMBER = re.compile(rf"[\s*_#\"“(]*(?:{_NUMBERED}|{_MARKER}|\d+(?:\.\d+)*[ºª°]?)\s*[.)]*\s*", re.IGNORECASE)
 _PARAGRAPH_LABEL = re.compile(r"[\s*_]*(?:par[áa]grafo\s+\w+[ºª°]?|§\s*\w+[ºª°]?)[\s*_.:–—-]*", re.IGNORECASE)
+_NAMED_CLAUSE = re.compile(r"(?i)cl[áa]usula\s+[\wªº]+(?:\s+\w+)?\s*\([^()]{3,60}\)")
 _TITLE_BEFORE_COLON = re.compile(r"([A-ZÀ-Ý][^.:;\n]{2,60}):\s+(?=[A-ZÀ-Ý\"“(])")
 _SMALL = frozenset("a an and as at by for from in of on or the to with de da do das dos e em no na nos nas ou o os ao à por para com sem se que".split())
 
@@ -195,16 +196,20 @@ def _capital(bare: str) -> bool:
 
 
 def is_title(piece: str) -> bool:
-    """A short sentence in title case or capitals: "12.3 Assignment." or "DO FORO:"."""
+    """A short sentence in title case or capitals, "12.3 Assignment." or "DO FORO:", or a short one that is numbered or named."""
     bare = re.sub(r"<[^<>]*>|[*_#]", " ", piece).strip().rstrip(".:").strip()
     if not bare or len(bare) > 110 or _PARAGRAPH_LABEL.fullmatch(bare) or re.search(r"_{3,}|@|/s/", piece):
         return False
+    if _NAMED_CLAUSE.fullmatch(bare):
+        return True
     rest = _JUST_A_NUMBER.match(bare)
     words = re.findall(r"[^\W\d_][\w'’-]*", bare[rest.end() :] if rest else bare)
     if not words or len(words) > 12:
         return False
     if bare.isupper():
         return len(words) <= 12 and not re.search(r"\b(?:SHALL|WILL|IS|ARE|MAY|FICA|SER[ÁA])\b", bare)
+    if rest and rest.end() and piece.rstrip().endswith((".", ":")) and len(words) <= 5 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s|;", bare):
+        return True
     small = all(w[0].isupper() or w.lower() in _SMALL for w in words)
     return small and len(words) <= 9 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s", bare)
 

@@ -19,18 +19,20 @@ EN = Cues(
     most=2,
 )
 
+_HAND_OVER = r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|a|e|ara|ad[oa])(?:-l[oa])?|delega\w*|subloca\w+|aliena\w*|empresta\w*|substituir por)\b"
+
 PT = Cues(
     heading=r"\bcess|transfer|sub-?rog|sublocac|sucess|passar|repass|terceiros|ceder",
     away=r"propriedade|autora|imagem|dados|confidencial|objeto|tribut|direito de uso|resultados|criac",
     signs=[
-        (4.5, r"\b(?:ced(?:er|id[oa]s?|e-lo|er-se|emos|am|a)|cede-lo|cessao|transferi(?:r|d[oa]s?|ndo)|transferencia|transfira|transferem|trespass\w+|sub-?rog\w+|repass(?:ar|ad[oa])|passa(?:r|d[oa]|-lo)|delega(?:r|d[oa])|negociar|subloca\w+|empresta\w+)\b.{0,140}\b(?:contrato|instrumento|acordo|direitos|obrigacoes|posicao|deveres|creditos?|franquia|licenca|locacao|imovel|assinatura|conta|a terceiros?|para terceiros?|outra (?:pessoa|empresa)|outrem|mandato|parceria|quotas)\b"),
-        (4, r"\b(?:contrato|instrumento|acordo|direitos|obrigacoes|posicao contratual|deveres|termo|franquia|licenca|lugar|ajuste)\b.{0,140}\b(?:cedid[oa]s?|transferid[oa]s?|ceder|cessao|transferir|intransferive(?:l|is)|intransmissive(?:l|is)|pessoal e intransferivel|repassad[oa]|passad[oa]|passar)\b"),
-        (2, r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|permissao|sua|nossa)|vedad[oa]|proibid[oa]|nao (?:pode\w*|e permitid|sera permitid|se admite|cabe)|nenhuma|nem|e defeso|dependera?|depende|somente|so (?:pode|podera|com|se)|poder[aeao]+|pode|salvo)\b"),
-        (2, r"\b(?:anuencia|consentimento|concordancia|autorizacao|aprovacao|concorde|aceite|autorize|de acordo|permissao)\b"),
+        (4.5, rf"{_HAND_OVER}.{{0,140}}\b(?:contrato|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|posicao|lugar|deveres|creditos?|divida|franquia|licenca|locacao|imovel|assinatura|conta|terceir\w+|outr[ao] (?:pessoa|empresa|parte)|outrem|ninguem|mandato|parceria|representacao|quotas)\b"),
+        (4, rf"\b(?:contrato|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|posicao|deveres|creditos?|divida|franquia|licenca|locacao|assinatura|conta|parceria|representacao)\b.{{0,140}}(?:{_HAND_OVER}|\bintrans(?:feri|mis)\w+)"),
+        (2, r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|permissao|sua|nossa)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|intrans\w+)\b"),
+        (2, r"\b(?:anuencia|consentimento|concordancia|autorizacao|aprovacao|concorde|aceite|autoriz\w+|aprov\w+|de acordo|permissao|permit\w+|licenca da outra|consinta|falar com)\b"),
         (1.5, r"\b(?:mesmo grupo|grupo economico|no todo ou em parte|total ou parcialmente|sucessor\w*|incorporacao|fusao|coligad\w*|controlad\w*)\b"),
     ],
     never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b",
-    threshold=6.5,
+    threshold=6,
     keep=0.7,
     most=2,
 )

@@ -22,7 +22,7 @@ PT = Cues(
     heading=r"dados|lgpd|privacidade|tratamento|protecao d",
     away=r"sala de dados|definic|propriedade|devolucao|preco|banco de dados",
     signs=[
-        (4, r"\bdados (?:pessoais|sensiveis|de (?:saude|clientes|alunos|usuarios|pacientes|empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|\bdado pessoal\b|\binformac\w+ (?:pessoais|que identifiq\w+)"),
+        (4, r"\bdados (?:pessoais|sensiveis|de (?:saude|clientes|alunos|usuarios|pacientes|empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|\bdado pessoal\b|\bbases? de (?:contatos|clientes|pacientes|alunos)\b|\binformac\w+ (?:pessoais|que identifiq\w+)"),
         (4, r"\b(?:lgpd|lei geral de protecao de dados|13\.709|anpd|autoridade nacional)\b"),
         (3, r"\b(?:operador[ae]?s?|controlador[ae]?s?|suboperador\w*|encarregad[oa]|titular(?:es)?)\b"),
         (3, r"\b(?:incidente|vazamento|acesso nao autorizado|violacao de (?:dados|seguranca))\b"),
@@ -31,7 +31,7 @@ PT = Cues(
         (1, r"\bdados\b"),
     ],
     never=r"\bresponsabilidade\b.{0,100}\b(?:limita|exceder)|\bindenizacao\b.{0,120}\bexcedera|\bdados de transac|\bdados (?:bancarios|cadastrais) d[ae] conta|\btitular(?:es)? (?:da marca|das quotas|da conta)",
-    threshold=6,
+    threshold=5,
     keep=0.55,
     most=3,
 )

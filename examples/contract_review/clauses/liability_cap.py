@@ -32,10 +32,12 @@ PT = Cues(
         (3.5, r"\b(?:nao|nenhuma|nem|tampouco|ninguem|sem)\b.{0,100}\b(?:respond\w*|responsav\w*|responsabiliz\w*|indeniza\w*|dev\w+|cobr\w+|pagar\w*|exclui\w*|exclu\w+|reembols\w+)\b.{0,160}\b(?:lucros? cessantes?|danos? indiretos?|perda de (?:receita|lucro|negocio|chance|faturamento)|lucros? que|indiretos|danos? morais|emergentes|imagem)"),
         (3, r"\b(?:lucros? cessantes?|danos? indiretos?|prejuizos? indiretos?|perda de (?:receita|lucro|faturamento|negocio|chance))\b"),
         (2, r"\b(?:limita\w*|exced\w*|ultrapass\w*|super\w*)\b.{0,60}\b(?:a soma|ao valor|o valor|ao total|o total|ao equivalente|equivalente|montante|r\$|pag[oa]s?|faturad[oa]s?|mensalidades|\d+%|quantia|receb\w+)"),
+        (2, r"\bperdas? d[aeo] \w+|\blucros? que\b|\bdeix\w+ de (?:ganhar|ter|lucrar|vender|fazer|receber)\b|\b(?:vendas?|mercadorias?|producao) (?:perdidas?|estragadas?|parada)\b|\bprejuizos\b"),
+        (2, r"\b(?:nao|nem)\b (?:\w+ ){0,3}(?:respond\w*|pag\w+|indeniz\w+|arca\w*)\b|\bno maximo\b|\bmaximo que\b|\brestrit[oa]\b"),
         (2, r"\b(?:dolo|culpa grave|ma-fe)\b.{0,60}\b(?:limit|teto)|\b(?:salvo|exceto|ressalvad\w+)\b.{0,40}\b(?:dolo|culpa grave|fraude)"),
     ],
     never=r"\bresponsabilidade civil\b.{0,60}\bcobertura|\bapolice|\bseguradora|\bdesconto\b.{0,60}\bpor cento|\bmulta (?:moratoria|de 2)|\bresponsabilidade limitada,",
-    threshold=5.5,
+    threshold=4.5,
     keep=0.6,
     most=3,
 )

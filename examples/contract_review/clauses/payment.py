@@ -33,7 +33,7 @@ PT = Cues(
         (1, r"\b(?:mensa(?:l|is|lmente)|anual|semestral|trimestral|por mes|por hora|por ano|cada mes|por unidade|parcela unica)\b"),
     ],
     never=r"\bresponsabilidade (?:total|da|de)\b|\bmulta (?:nao )?compensatoria|\bcapital social|\bindeniza|\bapolice|\bseguro\b|\bsigilo\b|\babatimento de\b|\bdesconto de \d+%.{0,80}\b(?:meta|ponto)|\bcredito de \d|\blimite de responsabilidade",
-    threshold=5.5,
+    threshold=5,
     keep=0.55,
     most=3,
 )

@@ -43,7 +43,7 @@ class Cues:
     threshold: float = 4.0
     keep: float = 0.7
     most: int = 3
-    under_heading: float = 2.5
+    under_heading: float = 3.0
 
 
 def score(sentence: Sentence, cues: Cues) -> float:

@@ -24,7 +24,7 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"rescis|extincao|encerramento|terminacao|denuncia|resili|resoluc|cancelamento|desist|sair|saida|fim d|distrato|acabar|termino|encerrar",
+    heading=r"rescis|extincao|encerramento|terminacao|denuncia|resili|resoluc|cancelamento|desist|deslig|devoluc\w+ antecip|sair|saida|ir embora|fim d|distrato|acabar|termino|encerrar",
     away=r"efeitos|confidencial|sigilo|foro|preco|pagamento|dados",
     signs=[
         (3.5, r"\b(?:pode\w*|faculta\w*|podendo|direito de|livre para|a qualquer (?:momento|tempo)|querendo|quiser|por iniciativa)\b.{0,160}\b(?:rescind\w*|resili\w*|denuncia\w*|encerra\w*|terminar|cancela\w*|extin\w+|por fim|desfeit\w*|desfazer|romper|resolv\w+|sair|desist\w*|distrat\w*|interromper)\b"),
@@ -33,11 +33,14 @@ PT = Cues(
         (2.5, r"\b(?:aviso|avis\w+|notifica\w*|pre-aviso|comunica\w*|antecedencia|comunicacao)\b.{0,70}\b(?:dias|meses|mes)\b|\b(?:dias|meses) de (?:antecedencia|aviso)\b"),
         (3, r"\b(?:de pleno direito|resolucao imediata|imediatamente|de imediato|rescisao imediata|justa causa|sem aviso|na hora|sem pre-aviso)\b"),
         (2.5, r"\b(?:falencia|recuperacao judicial|insolvencia|inadimpl\w+|descumpr\w+|infra[cç]\w+|violacao|falta de pagamento|deixar de pagar|atras\w+|dissolucao|liquidacao)\b"),
+        (3, r"\b(?:dar|da|darao|dando|considera\w*(?:-se)?|ter|declara\w*)\b.{0,20}\b(?:por )?(?:find[oa]|desfeit[oa]|encerrad[oa]|resolvid[oa]|rescindid[oa]|extint[oa])\b|\bpo[er]m? fim a|\bpor fim a"),
+        (3, r"\b(?:deslig\w+|deixar (?:o|a) (?:contrato|parceria|sociedade|imovel)|devolver o imovel|encerra\w*|rescind\w+|resili\w+|denunci\w+)\b"),
+        (1.5, r"\bantes (?:disso|do (?:fim|termo|prazo|vencimento|termino))|\bresolucao do (?:contrato|ajuste)|\bvencimento antecipado"),
         (1.5, r"\b(?:rescisao|resilicao|denuncia|resolucao|extincao|encerramento|distrato)\b"),
         (1, r"\b(?:qualquer (?:das partes|delas|uma|de nos)|uma das partes|ambas as partes|qualquer parte)\b"),
     ],
     never=r"\b(?:renova|prorroga)\w*\b.{0,80}\bautomatic|\bsobrevive|\bsubsistir|\b(?:devolve\w*|restituir\w*|entregar\w*)\b.{0,40}\b(?:documentos|chaves|cracha|copias)|\bencerrad[oa] (?:o|este) contrato, |\bem caso de (?:rescisao|termino)",
-    threshold=6,
+    threshold=5,
     keep=0.62,
     most=3,
 )
