@@ -128,6 +128,7 @@ CREATE TABLE memory (
     kind text NOT NULL CHECK (kind IN ('episodic', 'semantic', 'fact', 'procedural', 'block', 'decision')),
     text text NOT NULL,
     value jsonb,
+    fact jsonb,                                  -- subject, predicate, object as stated; layer 3 is rebuilt from it
     category text,
     subject text,                                -- the data subject, when it is about a person
     source text NOT NULL CHECK (source IN ('user', 'tool', 'agent', 'web')),
@@ -150,7 +151,9 @@ CREATE TABLE memory (
 );
 CREATE INDEX memory_of_tenant ON memory (tenant, kind, status, recorded_at DESC);
 CREATE INDEX memory_of_execution ON memory (tenant, execution) WHERE execution IS NOT NULL;
-CREATE INDEX memory_content ON memory (tenant, content_key);
+-- An equal memory confirms the first one.  A fact's key decides about a fact, and each decision is an event of its own.
+CREATE UNIQUE INDEX memory_content ON memory (tenant, content_key)
+    WHERE status = 'live' AND kind NOT IN ('fact', 'decision');
 CREATE INDEX memory_expiry ON memory (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE tombstone (

@@ -1,0 +1,210 @@
+"""The record of every memory: the one truth from which words, vectors and facts can be rebuilt.
+
+A memory is inserted once. An equal one (same words once case, accents and spacing are folded, same value, same circle
+of readers) confirms the first instead of standing beside it: a unique index decides, so two writers at the same moment
+meet in the database and not in a check before it. Facts and decisions are never folded: a fact's key decides about a
+fact, and each decision is an event of its own.
+
+What may be brought back is decided here as well: `fetch` gives live and contested memories that have not expired, or
+what was valid at `as_of`; who may see them is row-level security's affair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncCursor
+from psycopg.rows import dict_row
+from psycopg.types.json import Json as JsonParameter
+
+from ...infra.connections import Connection
+from ...infra.sql import load_queries
+from ..records import Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Status
+
+_QUERIES = load_queries(__package__ or "")
+_Row = Mapping[str, Any]
+
+
+async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUID, UUID]:
+    """Insert memories of one tenant; returns for each id the id under which it is now known.
+
+    The two differ where an equal live memory was there already (or came earlier in `memories`) and was confirmed.
+    """
+    first: dict[bytes, Memory] = {}
+    for memory in memories:
+        first.setdefault(content_key(memory), memory)
+    rows = JsonParameter([{**to_json(memory), "content_key": "\\x" + key.hex()} for key, memory in first.items()])
+    cursor = await connection.execute(_QUERIES["insert_memories"], {"rows": rows})
+    known: dict[bytes, UUID] = {bytes(key): identifier for identifier, key in await cursor.fetchall()}
+    return {memory.id: known[content_key(memory)] for memory in memories}
+
+
+async def fetch(
+    connection: Connection, ids: Iterable[UUID], *, now: datetime, as_of: datetime | None = None
+) -> dict[UUID, Memory]:
+    """Those of `ids` that may come back in a recall, at `as_of` or now; what is missing fell out."""
+    parameters = {"ids": list(ids), "now": now, "as_of": as_of}
+    async with _rows(connection) as cursor:
+        await cursor.execute(_QUERIES["fetch_memories"], parameters)
+        return {row["id"]: _memory(row) for row in await cursor.fetchall()}
+
+
+async def get(connection: Connection, ids: Iterable[UUID]) -> dict[UUID, Memory]:
+    """Those of `ids` that the caller may see, whatever their status."""
+    async with _rows(connection) as cursor:
+        await cursor.execute(_QUERIES["get_memories"], {"ids": list(ids)})
+        return {row["id"]: _memory(row) for row in await cursor.fetchall()}
+
+
+async def lock(connection: Connection, identifier: UUID) -> Memory | None:
+    """One memory, held until the transaction ends; None where there is none that the caller may see."""
+    async with _rows(connection) as cursor:
+        await cursor.execute(_QUERIES["lock_memory"], {"id": identifier})
+        row = await cursor.fetchone()
+        return _memory(row) if row else None
+
+
+async def set_status(
+    connection: Connection, ids: Iterable[UUID], status: Status, *, superseded_by: UUID | None = None
+) -> None:
+    """Change the standing of memories."""
+    parameters = {"ids": list(ids), "status": status, "superseded_by": superseded_by}
+    await connection.execute(_QUERIES["set_status"], parameters)
+
+
+def content_key(memory: Memory) -> bytes:
+    """What equal memories share: folded text, value and the circle that may read them."""
+    if memory.kind in (MemoryKind.FACT, MemoryKind.DECISION):
+        return memory.id.bytes
+    match memory.scope.kind:
+        case ScopeKind.PRIVATE:
+            circle: list[str] = [memory.owner]
+        case ScopeKind.SHARED:
+            circle = ["session", memory.session] if memory.session is not None else ["execution", str(memory.execution)]
+        case ScopeKind.HIERARCHICAL:
+            circle = [memory.owner, *sorted(memory.scope.readers), "", *sorted(memory.scope.roles)]
+        case ScopeKind.TENANT:
+            circle = []
+    parts: Json = [
+        memory.kind,
+        memory.scope.kind,
+        [*circle],
+        folded(memory.text),
+        memory.value,
+        memory.category,
+        memory.subject,
+        dict(memory.metadata),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).digest()
+
+
+def folded(text: str) -> str:
+    """Text without case, accents and spacing, for comparing and never for showing."""
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
+    return " ".join(plain.split())
+
+
+def _rows(connection: Connection) -> AsyncCursor[dict[str, Any]]:
+    return connection.cursor(row_factory=dict_row)
+
+
+def to_json(memory: Memory) -> dict[str, Json]:
+    """A memory as it travels: to the journal, and as a row into the database."""
+    return {
+        "id": str(memory.id),
+        "tenant": memory.tenant,
+        "scope": memory.scope.kind,
+        "owner": memory.owner,
+        "session": memory.session,
+        "execution": str(memory.execution) if memory.execution else None,
+        "readers": [*sorted(memory.scope.readers)],
+        "reader_roles": [*sorted(memory.scope.roles)],
+        "kind": memory.kind,
+        "text": memory.text,
+        "value": memory.value,
+        "fact": fact_to_json(memory.fact),
+        "category": memory.category,
+        "subject": memory.subject,
+        "source": memory.source,
+        "trust": memory.trust,
+        "status": memory.status,
+        "occurred_at": memory.occurred_at.isoformat(),
+        "recorded_at": memory.recorded_at.isoformat(),
+        "valid_from": (memory.fact.since or memory.occurred_at).isoformat() if memory.fact else None,
+        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
+        "sources": [str(source) for source in memory.sources],
+        "metadata": dict(memory.metadata),
+    }
+
+
+def from_json(stored: _Row) -> Memory:
+    """The memory that `to_json` wrote."""
+    row: dict[str, Any] = {
+        **stored,
+        "id": UUID(stored["id"]),
+        "execution": UUID(stored["execution"]) if stored["execution"] else None,
+        "occurred_at": _moment(stored["occurred_at"]),
+        "recorded_at": _moment(stored["recorded_at"]),
+        "expires_at": _moment(stored["expires_at"]),
+        "sources": [UUID(source) for source in stored["sources"]],
+    }
+    return _memory(row)
+
+
+def _memory(row: _Row) -> Memory:
+    scope = Scope(kind=ScopeKind(row["scope"]), readers=frozenset(row["readers"]), roles=frozenset(row["reader_roles"]))
+    return Memory(
+        id=row["id"],
+        tenant=row["tenant"],
+        owner=row["owner"],
+        session=row["session"],
+        execution=row["execution"],
+        scope=scope,
+        kind=MemoryKind(row["kind"]),
+        text=row["text"],
+        value=row["value"],
+        fact=fact_from_json(row["fact"]),
+        category=row["category"],
+        subject=row["subject"],
+        source=row["source"],
+        trust=row["trust"],
+        status=row["status"],
+        occurred_at=row["occurred_at"],
+        recorded_at=row["recorded_at"],
+        expires_at=row["expires_at"],
+        sources=tuple(row["sources"]),
+        metadata=row["metadata"],
+    )
+
+
+def fact_to_json(fact: Fact | None) -> dict[str, Json] | None:
+    """A fact as it is stored and journaled."""
+    if fact is None:
+        return None
+    return {
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+        "since": fact.since.isoformat() if fact.since else None,
+        "many": fact.many,
+        "qualifier": fact.qualifier,
+        "object_is_entity": fact.object_is_entity,
+    }
+
+
+def fact_from_json(stored: Mapping[str, Any] | None) -> Fact | None:
+    """The fact that `fact_to_json` wrote."""
+    if stored is None:
+        return None
+    parts: dict[str, Any] = {**stored, "since": _moment(stored["since"])}
+    return Fact(**parts)
+
+
+def _moment(stored: str | None) -> datetime | None:
+    return datetime.fromisoformat(stored) if stored else None
