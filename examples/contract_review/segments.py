@@ -23,7 +23,7 @@ _NUMBERED = (
     r"(?:section|article|se[çc][ãa]o|artigo|art\.|cl[áa]usula|item|cap[íi]tulo|anexo|exhibit|schedule|§)\s*[\w.]{1,12}[ºª°]?"
 )
 LABEL = re.compile(
-    rf"(?:[\s#>*_|]|\[[x ]\]|<[^<>\n]{{0,80}}>)*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|(?:cl[áa]usula\s+(?:\w+|\d+[ºªa]?)(?:\s+\w+)?|art(?:igo|\.)\s*\d+[ºo°]?)\s*[.:–—-]+\s+|{_MARKER}\s*)?"
+    rf"(?:[\s#>*_|]|\[[x ]\]|<[^<>\n]{{0,80}}>)*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|(?:(?:primeir|segund|terceir|quart|quint|sext|s[ée]tim|oitav|non|d[ée]cim)[oa]\s*[–—-]\s+|cl[áa]usula\s+(?:\w+|\d+[ºªa]?)(?:\s+\w+)?|art(?:igo|\.)\s*\d+[ºo°]?)\s*[.:–—-]+\s+|{_MARKER}\s*)?"
     r"(?:[\s*_\"“]*(?=[*_\s]))?\s*",
     re.IGNORECASE,
 )
@@ -42,6 +42,7 @@ _STARTER = re.compile(
 )
 _JUST_A_NUMBER = re.compile(rf"[\s*_#\"“(]*(?:{_NUMBERED}|{_MARKER}|\d+(?:\.\d+)*[ºª°]?)\s*[.)]*\s*", re.IGNORECASE)
 _PARAGRAPH_LABEL = re.compile(r"[\s*_]*(?:par[áa]grafo\s+\w+[ºª°]?|§\s*\w+[ºª°]?)[\s*_.:–—-]*", re.IGNORECASE)
+_NUMBER_FIRST = re.compile(rf"[\s#*_]*(?:{_NUMBERED}|{_MARKER}|\d)", re.IGNORECASE)
 _NAMED_CLAUSE = re.compile(r"(?i)cl[áa]usula\s+[\wªº]+(?:\s+\w+)?\s*\([^()]{3,60}\)")
 _TITLE_BEFORE_COLON = re.compile(r"([A-ZÀ-Ý][^.:;\n]{2,60}):\s+(?=[A-ZÀ-Ý\"“(])")
 _SMALL = frozenset("a an and as at by for from in of on or the to with de da do das dos e em no na nos nas ou o os ao à por para com sem se que".split())
@@ -79,7 +80,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
     section, title, first = "", "", True
     for number, (start, end) in enumerate(paragraphs(text)):
         whole = text[start:end]
-        if is_heading(whole):
+        if is_heading(whole) and not (first and number and _answers(whole)):
             section, title, first = flat(whole), "", True
             continue
         title = ""
@@ -87,7 +88,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
             piece = text[s:e]
             if _PARAGRAPH_LABEL.fullmatch(piece):
                 continue
-            if is_title(piece):
+            if is_title(piece) and not (first and _answers(piece)):
                 title, first = flat(piece), True
                 if len(whole) > 6000 or (e == end):
                     section = title
@@ -140,6 +141,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _opens(previous: str, line: str) -> bool:
     """Whether a line begins a block of its own although no blank line stands before it."""
+    if previous.lstrip().startswith("|") != line.lstrip().startswith("|"):
+        return True
     if is_heading(previous) and len(previous) < 80 and not line[:1].islower() and (previous.isupper() or previous.lstrip().startswith(("#", "**")) or _numbered_title(previous)):
         return True
     if not _OPENS.match(line):
@@ -186,6 +189,11 @@ def is_heading(block: str) -> bool:
     return is_title(line) or (not bare.endswith((".", "!", "”", '"')) and len(bare.split()) <= 9 and _capital(bare) and not _ends_a_sentence(bare))
 
 
+def _answers(piece: str) -> bool:
+    """Whether what looks like a title says all there is to say under the heading before it: "Foro" / "Comarca de Uberaba."."""
+    return piece.rstrip(" *_").endswith(".") and not piece.isupper() and not _NUMBER_FIRST.match(piece)
+
+
 def _ends_a_sentence(bare: str) -> bool:
     return bool(re.search(r"\b(?:shall|will|deve|dever[áa]|poder[áa]|may)\b", bare)) or bool(re.search(r"_{3,}|@|\d{4,}|/s/", bare))
 
@@ -208,7 +216,9 @@ def is_title(piece: str) -> bool:
         return False
     if bare.isupper():
         return len(words) <= 12 and not re.search(r"\b(?:SHALL|WILL|IS|ARE|MAY|FICA|SER[ÁA])\b", bare)
-    if rest and rest.end() and piece.rstrip().endswith((".", ":")) and len(words) <= 5 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s|;", bare):
+    if re.search(r":\s|\d{1,2}/\d|\d{4}\.?$", bare):
+        return False
+    if rest and rest.end() and piece.rstrip(" *_\n").endswith((".", ":")) and len(words) <= 5 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s|;", bare):
         return True
     small = all(w[0].isupper() or w.lower() in _SMALL for w in words)
     return small and len(words) <= 9 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s", bare)

@@ -19,19 +19,29 @@ EN = Cues(
     most=2,
 )
 
-_HAND_OVER = r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|a|e|ara|ad[oa])(?:-l[oa])?|delega\w*|subloca\w+|aliena\w*|empresta\w*|substituir por)\b"
+_HAND_OVER = (
+    r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|a|e|ara|ad[oa])(?:-l[oa])?|"
+    r"delega\w*|subloca\w+|subarrend\w+|subcontrat\w+|subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|muda de maos|em seu lugar|assum[aei]\w*)\b"
+)
+_WHAT = (
+    r"\b(?:contratos?|contratua(?:l|is)|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|posic\w+|lugar|deveres|creditos?|divida|franquia|licenca|locacao|imovel|gleba|assinatura|conta|"
+    r"plano|vaga|sala|mandato|parceria|representacao|quotas|ata)\b"
+)
 
 PT = Cues(
-    heading=r"\bcess|transfer|sub-?rog|sublocac|sucess|passar|repass|terceiros|ceder",
-    away=r"propriedade|autora|imagem|dados|confidencial|objeto|tribut|direito de uso|resultados|criac",
+    heading=r"\bcess|transfer|sub-?rog|subloca|sucess|\bpassar\b|repass|terceiros|ceder|intransmiss|subempreit|subcontrat|mudanca de (?:contratante|parte)|troca de parte|outrem|adiante",
+    away=r"propriedade|autora|imagem|dados|confidencial|objeto|tribut|direito de uso|resultados|criac|quotas",
+    alone=r"cessao (?:d[aeo]|e|ou|contrat)|^[\W\d]*(?:\w+ [\w-]+ - )?(?:d[ao] )?(?:cessao|transferencia)\W*$|cessao e transferencia|ceder o contrato|intransferi|intransmiss",
     signs=[
-        (4.5, rf"{_HAND_OVER}.{{0,140}}\b(?:contrato|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|posicao|lugar|deveres|creditos?|divida|franquia|licenca|locacao|imovel|assinatura|conta|terceir\w+|outr[ao] (?:pessoa|empresa|parte)|outrem|ninguem|mandato|parceria|representacao|quotas)\b"),
-        (4, rf"\b(?:contrato|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|posicao|deveres|creditos?|divida|franquia|licenca|locacao|assinatura|conta|parceria|representacao)\b.{{0,140}}(?:{_HAND_OVER}|\bintrans(?:feri|mis)\w+)"),
-        (2, r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|permissao|sua|nossa)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|intrans\w+)\b"),
-        (2, r"\b(?:anuencia|consentimento|concordancia|autorizacao|aprovacao|concorde|aceite|autoriz\w+|aprov\w+|de acordo|permissao|permit\w+|licenca da outra|consinta|falar com)\b"),
-        (1.5, r"\b(?:mesmo grupo|grupo economico|no todo ou em parte|total ou parcialmente|sucessor\w*|incorporacao|fusao|coligad\w*|controlad\w*)\b"),
+        (4, rf"{_HAND_OVER}.{{0,140}}(?:{_WHAT}|\b(?:terceir\w+|outr[ao] (?:pessoa|empresa|parte|casa)|outrem|ninguem)\b)"),
+        (3.5, rf"{_WHAT}.{{0,140}}(?:{_HAND_OVER}|\bintrans(?:feri|mis)\w+)"),
+        (2, rf"{_HAND_OVER}"),
+        (2, r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|permissao|sua|nossa|expressa|licenca|ouvir)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|intrans\w+)\b"),
+        (2, r"\b(?:anuencia|consentimento|assentimento|concordancia|autorizacao|aprovacao|concord\w+|aceite|autoriz\w+|aprov\w+|de acordo|permissao|permit\w+|licenca da outra|consinta|falar com|visto|ouvir|deixar)\b"),
+        (1.5, r"\b(?:mesmo grupo|grupo economico|conglomerado|no todo ou em parte|total ou parcialmente|sucessor\w*|incorporacao|fusao|coligad\w*|controlad\w*)\b"),
+        (-3, r"\b(?:metade|parcelas?|conteudo|livro|marca|tiragem|capa|comissao|ingressos|cadeira|utensilios|informac\w+|frete|r\$)\b"),
     ],
-    never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b",
+    never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b|\bdados reais\b",
     threshold=6,
     keep=0.7,
     most=2,

@@ -21,17 +21,20 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"confidencial|sigilo|segredo|nao divulga|reserva|discricao|privacidade das inform|guardar",
+    heading=r"confidencial|sigilo|segredo|nao divulga|reserva|discricao|privacidade das inform|guardar|boca fechada",
+    alone=r"confidencialidade|\bsigilo\b|dever de segredo",
     away=r"dados pessoais|protecao de dados|lgpd|devolucao|rescis|foro|exce[cp]|revelacao obrigatoria|nao e confidencial",
     signs=[
         (4, r"\b(?:guarda\w*|mante\w*|conserva\w*|preserva\w*|zela\w*|resguarda\w*|observa\w*|obriga\w*)\b.{0,100}\b(?:sigilo\w*|segredo|confidencia\w+|reserva|discricao|sob sigilo|sigilos\w+)\b"),
-        (4, r"\b(?:nao|nem|ninguem|jamais|so|veda\w*|proib\w*|abst\w+|nenhuma|sem)\b.{0,100}\b(?:revel\w*|divulg\w*|compartilh\w*|cont(?:ar|a|e)\b|expor|expo\w+|public\w+|repass\w*|transmit\w*|mostr\w*|utiliz\w*|us(?:ar|ara)|fornec\w*|copia\w*|comenta\w*)\b.{0,200}\b(?:informac\w+|segredo|dados|documentos|confidencia\w+|receitas?|precos|margens|senhas|listas?|projeto|terceiros|ninguem|pessoa|saber|souber|conhec\w+|conteudos?|metodos?|know-how|termos)\b"),
+        (4, r"\b(?:nao|nem|ninguem|jamais|so|veda\w*|proib\w*|abst\w+|nenhuma|sem)\b.{0,100}\b(?:revel\w*|divulg\w*|compartilh\w*|cont(?:ar|a|e)\b|expor|expo\w+|public\w+|repass\w*|transmit\w*|mostr\w*|utiliz\w*|us(?:ar|ara|e)|emprega|fornec\w*|copia\w*|comenta\w*)\b.{0,200}\b(?:informac\w+|segredo|dados|documentos|confidencia\w+|receitas?|precos|margens|senhas|listas?|projeto|terceiros|ninguem|pessoa|saber|souber|conhec\w+|conteudos?|metodos?|know-how|termos|condicoes|preco|plano|numeros|negociac\w+|cifras|carteira|clientes)\b"),
+        (3.5, r"\b(?:com|em) reserva\b|\bficam? (?:so )?entre as partes\b|\bguard\w+ para si\b|\bnao (?:serao|sera|podem ser|devem ser) (?:divulgad|revelad|compartilhad|publicad)\w+|\bnao (?:comenta|conta|revela|divulga)\w*\b|\bcobert[oa] pelo segredo"),
+        (1.5, r"\b(?:durante|por toda|apos|depois|seguintes|para sempre)\b.{0,60}\b(?:contrato|relacao|trabalho|anos|meses|sempre)\b"),
         (3, r"\b(?:informac\w+|dados|documentos|conteudo|conhecimento|manual|tudo)\b.{0,160}\b(?:confidencia\w+|sigilo\w*|em segredo|sigilos\w+|reservad[oa]s?|nao public[oa]s?)\b"),
         (3, r"\b(?:dever|obrigac\w+|compromisso|sigilo|confidencialidade|segredo|reserva)\b.{0,120}\b(?:subsist\w+|perdur\w+|permanec\w+|continua\w*|sobreviv\w+|dura\w*|vale\w*|mantem-se|estende\w*|persist\w+)\b.{0,100}\b(?:anos?|meses|apos|depois|fim|termino|encerrament\w*|indeterminad\w*)\b"),
         (2, r"\b(?:sigilo|confidencialidade|confidencia(?:l|is)|segredo)\b"),
         (1.5, r"\b(?:cuidado|diligencia|zelo|empregados|representantes|que precisem|necessidade de conhecer)\b"),
     ],
-    never=r"\bnao se (?:considera|aplica|inclu)|\bja eram? public|\bordem judicial|\bdominio publico|\bmulta\b|\bjuiz\b|\bresponsabilidade total|\bdados pessoais\b|\blgpd\b|\bquebra de sigilo\b|\bnao excedera\b|\bprevist[oa] na clausula\b",
+    never=r"\bnao se (?:considera|aplica|inclu)|\bja eram? public|\bordem judicial|\bdominio publico|\bmulta\b|\bjuiz\b|\bresponsabilidade total|\bdados pessoais\b|\blgpd\b|\bquebra de sigilo\b|\bdireitos de publicar|\bnao excedera\b|\bprevist[oa] na clausula\b",
     threshold=5,
     keep=0.62,
     most=3,

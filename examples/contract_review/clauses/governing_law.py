@@ -22,7 +22,8 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"\bforo\b|lei aplicavel|legislacao|solucao de (?:conflitos|controversias|disputas)|\bleis?\b|jurisdicao|arbitra|disput|conflito|litigio|controversia|brig|desacordo|resolver",
+    heading=r"\bforo\b|lei aplicavel|legislacao|solucao de (?:conflitos|controversias|disputas)|\bleis?\b|jurisdicao|arbitra|disput|conflito|litigio|controversia|brig|desacordo|resolver|se entender|regencia",
+    alone=r"\bforo\b|lei aplicavel|jurisdicao|legislacao aplicavel",
     away=r"confidencial|sigilo|protecao de dados|tribut|objeto",
     signs=[
         (5, r"\bforo\b|\bforum\b"),
@@ -34,6 +35,8 @@ PT = Cues(
         (2, r"\b(?:dirimir|dirimid[oa]s?|litigios?|controversias?|questoes|conflitos?|disputas?|demandas?|divergencias?|processos?|acoes|acao|pendencias|duvidas|desavencas?|questao)\b"),
         (1.5, r"\brenuncia.{0,60}\b(?:outro|privilegiad)|\bpor mais privilegiad|\be nenhum outro|\bcom exclusao de qualquer outro"),
         (3, r"\b(?:justica|tribunais|juizes|juizo)\b.{0,40}\b(?:de|da|do|em)\b"),
+        (3, r"\b(?:juiz|juizo|justica|tribunal|corte)\b.{0,30}\b(?:e|decid\w+|sera|compet\w+)\b|\bdecid\w+\b.{0,30}\b(?:juiz|juizo|justica)\b|\bqualquer (?:processo|acao)\b.{0,60}\b(?:corre|proposta|ajuizada|sera|em|na|no)\b"),
+        (2, r"\b(?:camara|centro)\b.{0,60}\b(?:mediacao|arbitragem|arbitral)\b"),
         (1.5, r"\bmedia(?:cao|dor)\b"),
     ],
     never=r"\blei n\S* 13\.709|\blgpd\b|dados pessoais|ordem judicial|\brecuperacao judicial\b|\banticorrupcao\b",

@@ -9,7 +9,7 @@ Sentences are quoted, not paragraphs: whoever reads a finding should not have to
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..documents import Document
@@ -33,13 +33,15 @@ class Cues:
     """What a clause looks like in one language.
 
     `heading` and `away` are searched in the heading nearest to the sentence, `heading` also, for less, in the one above. `never`
-    rules a sentence out whatever else it says. `keep` is the share of the best score that a further quotation needs.
+    rules a sentence out whatever else it says. Under a heading that `alone` knows, the first sentence is quoted when no other counts:
+    "Foro" needs no more below it than the name of a town. `keep` is the share of the best score that a further quotation needs.
     """
 
     signs: Sequence[tuple[float, str]]
     heading: str
     away: str = r"(?!)"
     never: str = r"(?!)"
+    alone: str = r"(?!)"
     threshold: float = 4.0
     keep: float = 0.7
     most: int = 3
@@ -61,10 +63,12 @@ def score(sentence: Sentence, cues: Cues) -> float:
     return said
 
 
-def best(clause: str, document: Document, cues: Cues, allowed: Callable[[Sentence], bool] = lambda _: True) -> list[Quotation]:
+def best(clause: str, document: Document, cues: Cues) -> list[Quotation]:
     """The sentences that look most like the clause, best first; of equals, the earlier."""
-    scored = [(score(s, cues), s) for s in sentences(document.text) if allowed(s)]
+    scored = [(score(s, cues), s) for s in sentences(document.text)]
     ranked = sorted((pair for pair in scored if pair[0] >= cues.threshold), key=lambda pair: (-pair[0], pair[1].start))
+    if not ranked:
+        ranked = [(cues.threshold, s) for s in sentences(document.text) if _speaks_by_heading(s, cues)][:1]
     chosen: list[Sentence] = []
     said: set[str] = set()
     for weight, sentence in ranked:
@@ -74,6 +78,11 @@ def best(clause: str, document: Document, cues: Cues, allowed: Callable[[Sentenc
             said.add(sentence.flat)
             chosen.append(sentence)
     return [quote(clause, document, sentence.start, sentence.end) for sentence in chosen]
+
+
+def _speaks_by_heading(sentence: Sentence, cues: Cues) -> bool:
+    nearest = sentence.heading.partition(" / ")[0]
+    return sentence.first and bool(re.search(cues.alone, nearest)) and not re.search(cues.away, nearest) and not re.search(cues.never, sentence.flat)
 
 
 def quote(clause: str, document: Document, start: int, end: int) -> Quotation:

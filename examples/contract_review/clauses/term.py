@@ -24,25 +24,34 @@ EN = Cues(
     most=3,
 )
 
+_AGREEMENT = (
+    r"(?:contrato|acordo|instrumento|ajuste|locacao|parceria|franquia|licenca|fornecimento|relacao|termo|aditivo|comodato|emprestimo|arrendamento|mandato|"
+    r"representacao|sociedade|assinatura|plano|servicos|cessao|permanencia|patrocinio|curso|condicoes|ata|vinculo|compromisso|duracao|prazo|projeto|avenca)"
+)
+_MANY = r"(?:um|uma|dois|duas|tres|quatro|cinco|seis|sete|oito|nove|dez|doze|quinze|dezoito|vinte|trinta|quarenta|sessenta|noventa|cento)"
+_DATE = r"(?:\d{1,2}o?\.?o? de [a-z]+(?: de \d{4})?|\d{1,2}o?/\d{1,2}/\d{2,4})"
+
 PT = Cues(
-    heading=r"vigencia|\bprazos?\b|duracao|renovacao|prorrogacao|quanto tempo|validade|periodo|por quanto|inicio",
-    away=r"confidencial|sigilo|pagamento|\bpreco|entrega|rescis|dados|garantia|nivel|niveis|concorrencia|nao alicia|execucao",
+    heading=r"vigencia|\bprazos?\b|duracao|renovacao|prorrogacao|quanto tempo|validade|periodo|por quanto|\binicio|\btempo\b|permanencia|quanto dura|comeco|dura\b",
+    away=r"confidencial|sigilo|pagamento|\bpreco|entrega|rescis|dados|garantia|nivel|niveis|concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento",
+    alone=r"vigencia|duracao|prazo (?:do contrato|contratual)|quanto (?:tempo )?dura",
     signs=[
-        (4, r"\b(?:vigorar[a]?|vigor|vigera|vigencia|vige|viger|vigente por)\b"),
-        (2.5, r"\b(?:contrato|acordo|instrumento|ajuste|locacao|parceria|franquia|licenca|fornecimento|relacao|termo|aditivo|comodato|emprestimo|arrendamento|mandato|representacao|sociedade|assinatura|plano|prestacao de servicos|cessao)\b.{0,80}\b(?:comeca|inicia(?:-se)?|dura|durara|vale|valera|valido|valida|vigora|termina|encerra-se|produz|perdura|permanece|tem (?:inicio|duracao|prazo|validade)|tera (?:inicio|duracao|prazo|validade)|expira|finda|estende-se|vai de|vai ate|corre)\b"),
-        (3, r"\b(?:comeca|iniciando-se|inicia-se|inicio|inicia|de|desde|a partir de|a contar de|contad[oa]s?)\b.{0,60}\b\d{1,2}o? de [a-z]+ de \d{4}.{0,60}\b(?:termina\w*|ate|fim|encerra\w*|finda\w*|expira\w*|vai)\b"),
-        (4, r"\b(?:prorrog\w+|renov\w+|reconduz\w+|reconduc\w+|estendid[oa])\b"),
+        (4, r"\b(?:vigorara?|vigor|vigera|vigencia|vige|viger|vigente por)\b"),
+        (2.5, rf"\b{_AGREEMENT}\b.{{0,80}}\b(?:comeca|inicia(?:-se)?|dur[ae]|durara|vale|valem|valera|valid[oa]|vigora|termina|acaba|encerra(?:ndo)?-se|produz|perdura|permanece|expira|finda|abrange|compreende|estende(?:-se)?|se estende|vai|corre|segue|(?:e|sera|tem|tera|fica|ajustad[oa]|feit[oa]|firmad[oa]|celebrad[oa]|outorgad[oa])\b.{{0,40}}\b(?:por|de|inicio|duracao|prazo|validade|minim[oa]))\b"),
+        (3, rf"\b{_DATE} (?:a|ate|ao) (?:o dia )?{_DATE}|\b(?:comec\w+|inicia\w*|inicio)\b.{{0,70}}\b(?:termin\w*|acab\w+|encerr\w+|fim|finda\w*|ate|expira\w*)\b"),
+        (2, rf"\bate (?:o dia )?{_DATE}|\b(?:encerra|termina|finda|expira)\w*(?:-se)? (?:em|a|no dia) (?:o dia )?{_DATE}"),
+        (4, r"\b(?:prorrog\w+|renov\w+|reconduz\w*|reconduc\w+)\b"),
+        (3, r"\b(?:de ano em ano|mes a mes|ano a ano|por igual (?:periodo|prazo)|iguais periodos|novo periodo|periodos? sucessiv\w+|sucessiv\w+ periodos?|segue sem prazo|continua ate que|se estende por|estende-l[oa]s?|estendid[oa])\b"),
         (4, r"\b(?:tempo|prazo) indeterminado\b|\bsem prazo\b"),
-        (3, r"\b(?:vai|vale|valera|vigora|dura|durara|vigorara|corre|perdura)\b (?:\w+ ){0,3}(?:de|da|do|por|ate|desde|a partir)\b|\bindetermin\w+\b"),
-        (3, r"\b\d{1,2}o? de [a-z]+ (?:de \d{4} )?(?:a|ate) (?:o dia )?\d{1,2}o? de [a-z]+ de \d{4}|\bate (?:o dia )?\d{1,2}o? de [a-z]+ de \d{4}"),
-        (2.5, r"\b(?:termino|termo final|fim|vencimento|prazo)\b.{0,80}\b(?:adiad[oa]|estendid[oa]|prorrogad[oa]|passa|ampliad[oa]|fica para)\b|\bate (?:a|o) (?:integral|quitacao|conclusao|entrega|cumprimento|pagamento)"),
-        (1.5, r"\b(?:automatic\w*|sucessiv\w*|iguais|igual periodo|mesmo prazo|novo periodo|tacit\w*|silencio)\b"),
-        (2, r"\b(?:pelo|por|com|o|de|em) (?:prazo|periodo)(?: \w+){0,3} de\b|\bprazo (?:in)?determinado\b|\bprazo (?:\w+ ){0,4}(?:e|sera) de\b"),
-        (2, r"\b\d+ ?(?:\([^)]{3,40}\) )?(?:anos?|mes(?:es)?|dias)\b|\b(?:um|dois|tres|quatro|cinco|seis|sete|oito|nove|dez|doze|dezoito|vinte|trinta|sessenta)\b(?: e \w+)? (?:anos?|meses)\b"),
-        (1.5, r"\bcontad[oa]s? (?:d[aeo]|a partir)|\ba partir d[aeo]\b|\ba contar d[aeo]\b|\bda (?:data d[ae] )?(?:sua )?assinatura\b|\bdesde a\b"),
-        (2, r"\bproduz\w* efeitos?\b|\bentra em vigor\b"),
+        (1.5, r"\b(?:automatic\w*|tacit\w*|silenc\w*|findo|findos|nao quer|nao continua|se opuser|manifestacao contraria)\b"),
+        (1.5, r"\b(?:pelo|por|com|o|de|em) (?:prazo|periodo|tempo)(?: \w+){0,3} de\b|\bprazo (?:in)?determinado\b|\bduracao (?:\w+ )?de\b"),
+        (2, rf"\b(?:\d+|{_MANY}(?: e {_MANY})?) ?(?:\([^)]{{2,40}}\) )?(?:anos?|mes(?:es)?|safras?|temporadas?|semestres?)\b"),
+        (1.5, r"\bcontad[oa]s? (?:d[aeo]|a partir)|\ba partir d[aeo]\b|\ba contar d[aeo]\b|\bda (?:data d[ae] )?(?:sua )?assinatura\b|\bdesde (?:a|o|\d)|\btermo inicial\b|\bcom inicio\b"),
+        (2, r"\bproduz\w* efeitos?\b|\bentra em vigor\b|\bate (?:a|o) (?:\w+ )?(?:quitacao|conclusao|entrega|cumprimento|pagamento|assinatura|aceite)|\bcom o aceite\b"),
+        (2.5, r"\b(?:termino|termo final|fim|vencimento|prazo)\b.{0,80}\b(?:adiad[oa]|estendid[oa]|prorrogad[oa]|passa|ampliad[oa]|fica para)\b"),
+        (-3, r"r\$ ?\d|\b(?:reajust\w+|inflacao|juros|parcelas?|aluguel|mensalidade|garanti[ao]s?|sigilo|confidencialidade|segredo|concorrencia|aliciamento|cronograma|multa|indeniza\w*|meses anteriores|aviso previo|pre-aviso|dias uteis|obra|responde pel\w+)\b"),
     ],
-    never=r"\b(?:sigilo|confidencialidade|segredo|nao concorrencia)\b.{0,60}\b(?:anos|meses)|\bjuros\b|\bgarantia\b.{0,30}\b(?:meses|dias|anos)|\baviso previo\b.{0,40}\bdias\b(?!.*renov)|\baluguel\b.{0,40}\breajust|\bapolice|\bseguro\b",
+    never=r"\bapolice|\bseguro\b|\bresponsabilidade total\b|\b(?:sigilo|confidencialidade|segredo|reserva)\b.{0,60}\b(?:anos|meses)|\bnao (?:contratara|convidara)",
     threshold=5,
     keep=0.6,
     most=2,

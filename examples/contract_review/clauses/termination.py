@@ -23,24 +23,32 @@ EN = Cues(
     most=3,
 )
 
+_END = (
+    r"(?:rescind\w*|rescis\w+|resili\w*|resolv(?:er|id[oa]|e-se|e|era)|resolve-l[oa]|resili-l[oa]|denunci\w*|encerra\w*|terminad[oa]|terminar|cancela\w*|extin\w+|desfaz\w*|desfeit\w*|desfazer|"
+    r"romp\w+|sair|saida|desist\w*|distrat\w*|interromper|desvincul\w*|deslig\w+|retirar-se|retirada|despejo|devolver o imovel|deixar (?:o|a) (?:contrato|parceria|sociedade|imovel)|livre|finalizar|parar)"
+)
+_AGREEMENT = r"(?:contrato|acordo|ajuste|instrumento|locacao|parceria|fornecimento|relacao|vinculo|avenca|assinatura|plano|franquia|negocio|arrendamento|hospedagem|servicos?|termo|licenca|ata)"
+
 PT = Cues(
-    heading=r"rescis|extincao|encerramento|terminacao|denuncia|resili|resoluc|cancelamento|desist|deslig|devoluc\w+ antecip|sair|saida|ir embora|fim d|distrato|acabar|termino|encerrar",
-    away=r"efeitos|confidencial|sigilo|foro|preco|pagamento|dados",
+    heading=r"rescis|extincao|encerramento|terminacao|denuncia|resili|resoluc|cancelamento|desist|deslig|desfaz|ruptura|romp|quebra|devoluc\w+ antecip|sair|saida|ir embora|retirada|\bfim d|distrato|acabar|termino|encerrar",
+    away=r"efeitos|confidencial|sigilo|foro|preco|pagamento|dados|cronograma|suporte",
+    alone=r"rescis|extincao d|encerramento|resilicao|denuncia|cancelamento|distrato|desligamento|ruptura",
     signs=[
-        (3.5, r"\b(?:pode\w*|faculta\w*|podendo|direito de|livre para|a qualquer (?:momento|tempo)|querendo|quiser|por iniciativa)\b.{0,160}\b(?:rescind\w*|resili\w*|denuncia\w*|encerra\w*|terminar|cancela\w*|extin\w+|por fim|desfeit\w*|desfazer|romper|resolv\w+|sair|desist\w*|distrat\w*|interromper)\b"),
-        (3, r"\b(?:contrato|acordo|ajuste|instrumento|locacao|parceria|fornecimento|relacao|vinculo|avenca|assinatura)\b.{0,80}\b(?:rescindid[oa]|resilid[oa]|resolvid[oa]|extint[oa]|denunciad[oa]|cancelad[oa]|desfeit[oa]|encerrad[oa]|considera-se|rompid[oa]|termina|acaba)\b"),
-        (3.5, r"\b(?:imotivad\w*|sem (?:necessidade de )?(?:justa causa|justificativa|motivo|causa|justificar|dar (?:motivo|explicac\w+)|motivacao|precisar|explicar)|independentemente de (?:causa|motivo|justificativa|motivacao)|imotivadamente|por conveniencia|qualquer motivo|injustificad\w*|unilateral\w*)\b"),
-        (2.5, r"\b(?:aviso|avis\w+|notifica\w*|pre-aviso|comunica\w*|antecedencia|comunicacao)\b.{0,70}\b(?:dias|meses|mes)\b|\b(?:dias|meses) de (?:antecedencia|aviso)\b"),
-        (3, r"\b(?:de pleno direito|resolucao imediata|imediatamente|de imediato|rescisao imediata|justa causa|sem aviso|na hora|sem pre-aviso)\b"),
-        (2.5, r"\b(?:falencia|recuperacao judicial|insolvencia|inadimpl\w+|descumpr\w+|infra[cç]\w+|violacao|falta de pagamento|deixar de pagar|atras\w+|dissolucao|liquidacao)\b"),
-        (3, r"\b(?:dar|da|darao|dando|considera\w*(?:-se)?|ter|declara\w*)\b.{0,20}\b(?:por )?(?:find[oa]|desfeit[oa]|encerrad[oa]|resolvid[oa]|rescindid[oa]|extint[oa])\b|\bpo[er]m? fim a|\bpor fim a"),
-        (3, r"\b(?:deslig\w+|deixar (?:o|a) (?:contrato|parceria|sociedade|imovel)|devolver o imovel|encerra\w*|rescind\w+|resili\w+|denunci\w+)\b"),
-        (1.5, r"\bantes (?:disso|do (?:fim|termo|prazo|vencimento|termino))|\bresolucao do (?:contrato|ajuste)|\bvencimento antecipado"),
-        (1.5, r"\b(?:rescisao|resilicao|denuncia|resolucao|extincao|encerramento|distrato)\b"),
-        (1, r"\b(?:qualquer (?:das partes|delas|uma|de nos)|uma das partes|ambas as partes|qualquer parte)\b"),
+        (2.5, rf"\b(?:pode\w*|faculta\w*|direito de|a qualquer (?:momento|tempo)|a todo tempo|quando quiser|querendo|quiser|basta|dara?o?|considera\w*(?:-se)?)\b.{{0,160}}\b{_END}\b"),
+        (2.5, rf"\b{_AGREEMENT}\b.{{0,80}}\b{_END}\b|\b{_END}\b.{{0,50}}\b{_AGREEMENT}\b"),
+        (1.5, rf"\b{_END}\b"),
+        (3.5, r"\b(?:imotivad\w*|sem (?:necessidade de )?(?:justa causa|justificativa|motivo|causa|justificar|dar (?:motivo|explicac\w+|razoes)|motivacao|precisar|explicar|onus|multa)|independentemente de (?:causa|motivo|justificativa|motivacao)|imotivadamente|por conveniencia|qualquer motivo|injustificadamente|unilateral\w*|por vontade|quando quiser|a qualquer (?:tempo|momento)|a todo tempo)\b"),
+        (2.5, r"\b(?:aviso|avis\w+|notifica\w*|pre-aviso|comunica\w*|antecedencia|carta)\b.{0,70}\b(?:dias|meses|mes|dia 1o)\b|\b(?:dias|meses) de (?:antecedencia|aviso|notificacao|pre-aviso)\b"),
+        (2, r"\b(?:de pleno direito|resolucao imediata|imediatamente|de imediato|desde logo|rescisao imediata|justa causa|motivos justos|sem aviso|na hora|sem pre-aviso|independentemente de (?:interpelacao|notificacao|aviso))\b"),
+        (2.5, r"\b(?:falencia|falir|recuperacao judicial|insolvencia|inadimpl\w+|descumpr\w+|infra[cç]\w+|infring\w+|falta de pagamento|nao pagar|(?:deixar|deixe) de pagar|sem pagamento|atras(?:ar|o superior)\w*|dissolucao|liquidacao|falta grave|faltar com|abandon\w+|faturas em aberto)\b"),
+        (3, r"\b(?:dar|da|darao|dando|considera\w*(?:-se)?|ter|declara\w*)\b.{0,20}\b(?:por )?(?:find[oa]|desfeit[oa]|encerrad[oa]|resolvid[oa]|rescindid[oa]|extint[oa]|terminad[oa])\b|\bpo[er]m? fim ao?\b|\bpor fim ao?\b|\bda causa a"),
+        (1.5, r"\bantes (?:disso|do (?:fim|termo|prazo|vencimento|termino))|\bresolucao do (?:contrato|ajuste)|\bvencimento antecipado|\bretomar\b|\b(?:parte|partes) inocente"),
+        (1, r"\b(?:qualquer (?:das partes|delas|uma|de nos|lado)|uma das partes|ambas|qualquer parte|um dos dois)\b"),
+        (-3, r"\b(?:renova|prorroga|reconduz)\w*|\b(?:apos|depois d[ao]|finda?o?|encerrad[oa]|extint[oa]|rescindid[oa]|com) (?:[oa] |este |esta )?(?:termino|encerramento|fim|extincao|contrato|franquia|parceria|locacao|relacao|assinatura|rescisao)\b|^(?:encerrad[oa]|extint[oa]|findo)\b|^em caso de (?:rescisao|termino)"),
+        (-3, r"\b(?:sigilo|segredo|reajust\w+|chamad[oa]s?|vazamento|incidente|obra|medicoes|juros|seguro|correcao|ordem judicial|cronograma)\b"),
     ],
-    never=r"\b(?:renova|prorroga)\w*\b.{0,80}\bautomatic|\bsobrevive|\bsubsistir|\b(?:devolve\w*|restituir\w*|entregar\w*)\b.{0,40}\b(?:documentos|chaves|cracha|copias)|\bencerrad[oa] (?:o|este) contrato, |\bem caso de (?:rescisao|termino)",
+    never=r"\bsobrevive|\bsubsisti|\b(?:devolve\w*|restituir\w*|entregar\w*)\b.{0,40}\b(?:documentos|chaves|cracha|copias)",
     threshold=5,
-    keep=0.62,
+    keep=0.6,
     most=3,
 )
