@@ -1,0 +1,196 @@
+"""A pipeline from a file or a folder, as `lousa run PATH` and `resume` need it.
+
+What a user writes stays a plain Python file. It names a `pipeline`, or simply has a `planner` and a `critic`; every
+public async function whose second parameter is called `task`, and every public class with an async `work`, is then a
+worker. Three hooks may stand beside them: `goal(arguments)` makes a goal of the words on the command line,
+`report(result)` says what `--json` prints, `render(report)` shows that to people.
+
+A file may import its neighbours, as a script may; a folder is a package of its own, so its relative imports work, and
+its names may live in `__init__.py` or in `pipeline.py`. A file that ends with `asyncio.run(main())` is a script and a
+pipeline at once: that line is left out here, because the loading must not run anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from ..agents.pipeline import Pipeline
+from ..infra.errors import BadInput, LousaError, PipelineError
+from ..memory_layers.records import Json
+from .execution import Result
+
+Goal = Callable[[list[str]], Json]
+Report = Callable[[Result], Awaitable[Json]]
+Render = Callable[[Json], object]
+
+_OURS = __name__.split(".", 1)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A pipeline and its hooks. `path` is absolute: it is recorded with the execution, which is resumed from it."""
+
+    path: Path
+    pipeline: Pipeline
+    goal: Goal
+    report: Report | None = None
+    render: Render | None = None
+
+
+def load(path: str | Path) -> Loaded:
+    """The pipeline at `path`.
+
+    Raises:
+        BadInput: nothing there that could be one.
+        PipelineError: the code fails when it is imported, or names no planner, worker or critic.
+    """
+    place = Path(path).expanduser().absolute()
+    modules = _modules(place)
+    found = {name: value for module in reversed(modules) for name, value in vars(module).items()}
+    return Loaded(
+        path=place,
+        pipeline=_pipeline(place, modules, found),
+        goal=cast(Goal, _hook(place, found, "goal") or _files),
+        report=cast("Report | None", _hook(place, found, "report", asynchronous=True)),
+        render=cast("Render | None", _hook(place, found, "render")),
+    )
+
+
+def _files(arguments: list[str]) -> Json:
+    """The goal of a file that has no `goal` of its own."""
+    return {"files": [*arguments]}
+
+
+def _modules(place: Path) -> list[ModuleType]:
+    """The module at `place` and, in a folder, its `pipeline` module; names of the first win."""
+    if place.is_dir():
+        start = place / "__init__.py"
+        if not start.is_file():
+            raise BadInput(f"the folder {str(place)!r} has no __init__.py: add one, or name the pipeline's file")
+        package = _import(place, start, folder=place)
+        if not (place / "pipeline.py").is_file():
+            return [package]
+        with _failures_in(place):
+            return [package, importlib.import_module(f"{package.__name__}.pipeline")]
+    if not place.is_file():
+        raise BadInput(f"there is no pipeline at {str(place)!r}: name a Python file, or a folder with an __init__.py")
+    if place.suffix != ".py":
+        raise BadInput(f"{str(place)!r} is no Python file: name the pipeline first, then what it works on")
+    return [_import(place, place)]
+
+
+def _import(place: Path, start: Path, folder: Path | None = None) -> ModuleType:
+    name = f"lousa_run_{hashlib.sha256(os.fsencode(place)).hexdigest()[:12]}"
+    for stale in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+        del sys.modules[stale]
+    if folder is None and str(place.parent) not in sys.path:
+        sys.path.insert(0, str(place.parent))
+    spec = spec_from_file_location(
+        name, start, loader=_Quiet(name, str(start)), submodule_search_locations=[str(folder)] if folder else None
+    )
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _failures_in(place):
+            spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+class _Quiet(SourceFileLoader):
+    """Leaves out a top-level `asyncio.run(…)`; keeps no bytecode, because whoever imports the file wants all of it."""
+
+    def path_stats(self, path: object) -> Any:
+        raise OSError("no bytecode")
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # typeshed names the parts that we only hand on
+        tree = ast.parse(data, filename=path)
+        tree.body = [statement for statement in tree.body if not _starts_a_loop(statement)]
+        return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
+
+
+def _starts_a_loop(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio" | "anyio"), attr="run"))):
+            return True
+        case _:
+            return False
+
+
+@contextmanager
+def _failures_in(place: Path) -> Iterator[None]:
+    """Whatever the user's code raises on import becomes a `PipelineError` that names the line."""
+    try:
+        yield
+    except (LousaError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise PipelineError(f"{str(place)!r} cannot be imported: {_in_words(place, error)}") from error
+
+
+def _in_words(place: Path, error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})"
+    what = f"{type(error).__name__}: {error}"
+    inside = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(str(place))]
+    return f"{what} ({inside[-1].filename}, line {inside[-1].lineno})" if inside else what
+
+
+def _hook(place: Path, found: dict[str, Any], name: str, *, asynchronous: bool = False) -> object:
+    hook = found.get(name)
+    if hook is None or isinstance(hook, ModuleType):
+        return None
+    if not callable(hook) or inspect.iscoroutinefunction(hook) != asynchronous:
+        kind = "an async function" if asynchronous else "a plain function"
+        raise PipelineError(f"`{name}` in {str(place)!r} must be {kind}")
+    return hook
+
+
+def _pipeline(place: Path, modules: list[ModuleType], found: dict[str, Any]) -> Pipeline:
+    ready = found.get("pipeline")
+    if isinstance(ready, Pipeline):
+        return ready
+    missing = [name for name in ("planner", "critic") if not callable(found.get(name))]
+    workers = _workers(modules)
+    if missing or not workers:
+        wanted = " and ".join([*(f"a `{name}`" for name in missing), *([] if workers else ["a worker"])])
+        raise PipelineError(
+            f"{str(place)!r} has no `pipeline`, and lacks {wanted}: write async functions planner(desk, goal),"
+            " critic(desk, findings) and one or more workers name(desk, task)"
+        )
+    return Pipeline(found["planner"], workers=workers, critic=found["critic"], name=place.stem)
+
+
+def _workers(modules: list[ModuleType]) -> list[Any]:
+    """In the order in which they are defined, each once."""
+    named = {name: value for module in modules for name, value in vars(module).items() if not name.startswith("_")}
+    workers: dict[int, object] = {id(value): value for name, value in named.items() if _is_worker(name, value)}
+    return [*workers.values()]
+
+
+def _is_worker(name: str, value: object) -> bool:
+    if name in ("planner", "critic") or getattr(value, "__module__", "").split(".", 1)[0] == _OURS:
+        return False
+    if inspect.isclass(value):
+        return inspect.iscoroutinefunction(getattr(value, "work", None)) and not inspect.isabstract(value)
+    if not inspect.iscoroutinefunction(value):
+        return False
+    parameters = list(inspect.signature(value).parameters)
+    return len(parameters) > 1 and parameters[1] == "task"
