@@ -1,0 +1,54 @@
+-- One mutation of a board: answered before? -> closed? -> token -> version -> set -> change stream -> hint.
+--
+-- KEYS  fields, operations, changes, claims, tokens, messages, notes   (all of one slot; see keys.py)
+-- ARGV  operation, action (write | delete | tell), field, payload, expected version or 'any', task, token, agent,
+--       session, at (ms), data subject, channel of hints
+-- Reply {'written', version, cursor} | {'repeated', 'version cursor'} | {'conflict', version, entry or ''}
+--       | {'stale', what holds the task} | {'closed'}
+--
+-- An entry of a field is its version and its payload: '3={"a":1}' a value, '3@{...}' a reference to an artifact,
+-- '3-' deleted at version 3. Changes are numbered 0-1, 0-2, ...: a gap in what a reader gets is a gap in what it knows.
+local fields, operations, changes, claims, messages = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
+local operation, action, field, payload, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local task, token = ARGV[6], ARGV[7]
+
+local kept = redis.call('HMGET', operations, operation, 'closed')
+if kept[1] then
+    return {'repeated', kept[1]}
+end
+if kept[2] then
+    return {'closed'}
+end
+
+if task ~= '' then
+    local claim = redis.call('HGET', claims, task)
+    if not claim or string.match(claim, '^(%d+) %d+ .') ~= token then
+        return {'stale', claim or ''}
+    end
+end
+
+local before, after = 0, 0
+if action ~= 'tell' then
+    local entry = redis.call('HGET', fields, field)
+    before = entry and tonumber(string.match(entry, '^%d+')) or 0
+    if expected ~= 'any' and tonumber(expected) ~= before then
+        return {'conflict', before, entry or ''}
+    end
+    if action == 'delete' and (not entry or string.find(entry, '^%d+%-')) then
+        return {'written', before, ''}
+    end
+    after = before + 1
+    redis.call('HSET', fields, field, string.format('%d', after) .. payload)
+end
+
+local change = {
+    'operation', operation, 'action', action, 'field', field, 'before', before, 'after', after, 'agent', ARGV[8],
+    'session', ARGV[9], 'task', task, 'at', ARGV[10], 'subject', ARGV[11], 'payload', payload,
+}
+local cursor = redis.call('XADD', changes, '0-*', unpack(change))
+if action == 'tell' then
+    redis.call('XADD', messages, cursor, unpack(change))
+end
+redis.call('HSET', operations, operation, string.format('%d', after) .. ' ' .. cursor)
+redis.call('PUBLISH', ARGV[12], changes)
+return {'written', after, cursor}

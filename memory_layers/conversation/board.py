@@ -1,0 +1,347 @@
+"""The board: fields with versions that the agents of one execution share.
+
+Every mutation is one script on one hash slot, one round trip: was this operation answered before? → does the fencing
+token still hold? → is the version the expected one? → set → add to the change stream → publish a hint. The stream is both
+what watchers follow and what the audit still owes, so no write is without its record.
+
+A write says which version it replaces. Unless told, that is the version this board object last read or wrote, so two
+agents never overwrite each other unseen: the later one gets a `Conflict`, with what is there. A deleted field keeps its
+version, so a writer that missed the deletion conflicts too. A `Conflict` does not count as having read the field: who wants
+to overwrite says so, with ``expect=conflict.version`` or ``expect=ANY``.
+
+An operation that was applied answers the same for the execution's life, however often it is sent. A conflict is not kept:
+versions only grow, so the same question conflicts again, with fresher news.
+
+A field's name has 1 to 512 characters, any but NUL; ``lousa/…`` is the runtime's. In patterns ``*`` stands for any
+characters, `/` included, and nothing else is special.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import Final, Literal, cast
+from uuid import UUID
+
+from ...infra.clock import Clock, SystemClock
+from ...infra.connections import Connections
+from ...infra.errors import BadInput, Stale
+from ...infra.identity import Principal
+from ..records import Json
+from .changes import RESERVED, Action, Snapshot, StoredChange, cursor_of, matcher
+from .claims import Claim, Fence, claim, stale
+from .feed import Feed
+from .keys import HINTS, BoardKeys, board_keys
+from .operations import Operations
+from .script import Script, command
+from .values import GONE, Artifacts, Values
+from .watch import Watch
+
+Version = int
+_BOARD = Script("board.lua")
+_ENTRY = re.compile(rb"(\d+)([=@-])")
+
+
+class Any_(Enum):
+    """The type of `ANY`."""
+
+    ANY = "any"
+
+
+ANY: Final = Any_.ANY
+"""As `expect`: write over whatever is there, knowingly."""
+Expect = Version | Literal[Any_.ANY] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A mutation was applied. `repeated` says that it was applied before; `cursor` is its change, '' when none was needed."""
+
+    field: str
+    version: Version
+    repeated: bool = False
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Nothing was applied: the field is at `version` with `value`, not at the version expected."""
+
+    field: str
+    expected: Version
+    version: Version
+    value: Json
+
+
+class Board:
+    """The board of one execution as one agent uses it."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        principal: Principal,
+        *,
+        feed: Feed,
+        artifacts: Artifacts,
+        operations: Operations,
+        clock: Clock | None = None,
+        fence: Fence | None = None,
+        reserved: bool = False,
+    ) -> None:
+        if principal.execution is None:
+            raise BadInput(f"agent {principal.agent!r} is in no execution, and a board belongs to one")
+        self.execution: UUID = principal.execution
+        self.fence = fence
+        self._principal = principal
+        self._connections = connections
+        self._feed = feed
+        self._operations = operations
+        self._clock = clock or SystemClock()
+        self._reserved = reserved
+        self._values = Values(principal, artifacts)
+        self._names: BoardKeys = board_keys(principal.tenant, self.execution)
+        self._keys = self._names.all()
+        self._seen: dict[str, Version] = {}
+
+    # Reading
+
+    async def read(self, field: str) -> Json:
+        """The value of `field`, None when there is none."""
+        return (await self.read_versioned(field))[0]
+
+    async def read_versioned(self, field: str) -> tuple[Json, Version]:
+        """The value of `field` and its version: 0 when it was never written; a deleted one keeps its version."""
+        name = check_field(field)
+        entry = cast(bytes | None, await command(self._connections.redis, "HGET", self._names.fields, name))
+        return await self._read(field, entry)
+
+    async def read_all(self, pattern: str = "*") -> dict[str, Json]:
+        """The fields that `pattern` means, with their values, all of one moment, sorted by name."""
+        return dict((await self.snapshot(pattern)).fields)
+
+    async def snapshot(self, pattern: str = "*") -> Snapshot:
+        """What `read_all` gives, with the cursor from which `watch` tells all that came later."""
+        number, entries = await self._feed.snapshot(self._principal.tenant, self.execution)
+        fields = await self._values_of(entries, matcher(pattern))
+        return Snapshot(cursor=cursor_of(number), fields=fields)
+
+    async def wait_for(
+        self, fields: str | Sequence[str], timeout: timedelta | float | None = None
+    ) -> dict[str, Json]:
+        """The values of `fields`, once all of them are there at the same moment; `timeout` in seconds.
+
+        Raises:
+            TimeoutError: naming the fields that were missing.
+        """
+        wanted = [fields] if isinstance(fields, str) else list(fields)
+        names = [check_field(field) for field in wanted]
+        found: dict[str, Json] = {}
+        # The place in the stream comes first and the reading second: what is written in between is seen by one of them.
+        async with Watch(self._feed, self._values, self._principal, lambda change: change.field in wanted) as changes:
+            try:
+                async with asyncio.timeout(_seconds(timeout)):
+                    while True:
+                        found = await self._present(wanted, names)
+                        if len(found) == len(set(wanted)):
+                            return found
+                        await changes.stir()
+            except TimeoutError:
+                missing = [field for field in dict.fromkeys(wanted) if field not in found]
+                raise TimeoutError(
+                    f"after {_seconds(timeout):g} s still missing on the board: {', '.join(map(repr, missing))}"
+                ) from None
+
+    def watch(self, since: str | None = None, fields: str = "*", *, messages: bool = False) -> Watch:
+        """The changes of `fields` after the cursor `since`, or from the moment of the first wait; as they happen.
+
+        ``async with board.watch() as changes`` begins at once. `messages` tells of messages too.
+        """
+        meant = matcher(fields)
+
+        def wanted(change: StoredChange) -> bool:
+            return messages if change.action == "tell" else meant(change.field)
+
+        return Watch(self._feed, self._values, self._principal, wanted, since=since, fields=meant)
+
+    # Writing
+
+    async def write(
+        self, field: str, value: Json, *, expect: Expect = None, key: str | None = None, subject: str = ""
+    ) -> Written | Conflict:
+        """Write `value`; see the module for `expect`. `key` names the call where a task makes several in parallel.
+
+        `subject` names the person the value is about, so that it can be erased.
+
+        Raises:
+            BadInput: the name or the value cannot be used, or the execution has ended.
+            Stale: the task is run by somebody else now.
+        """
+        self._may_write(field)
+        payload = await self._values.payload(f"the value of {field!r}", value, subject)
+        return await self._change("write", field, payload, expect, key, subject)
+
+    async def delete(self, field: str, *, expect: Expect = None, key: str | None = None) -> Written | Conflict:
+        """Delete `field`; what is not there needs no deleting and stays as it is."""
+        self._may_write(field)
+        return await self._change("delete", field, GONE, expect, key)
+
+    async def update(
+        self, field: str, fn: Callable[[Json], Json | Awaitable[Json]], *, key: str | None = None
+    ) -> Written:
+        """Write what `fn` makes of the value; `fn` runs again when somebody else was faster, so it must only compute."""
+        self._may_write(field)
+        operation = self._operations.next(key, of=f"{self._principal.agent} update {field}")
+        async with self._feed.turn(self._principal.tenant, self.execution, field):
+            value, version = await self.read_versioned(field)
+            while True:
+                made = fn(value)
+                new = await cast(Awaitable[Json], made) if inspect.isawaitable(made) else cast(Json, made)
+                payload = await self._values.payload(f"the new value of {field!r}", new)
+                match await self._apply(operation, "write", field, payload, version):
+                    case Written() as written:
+                        return written
+                    case Conflict() as conflict:
+                        value, version = conflict.value, conflict.version
+
+    async def tell(self, to: str, body: Json, *, key: str | None = None) -> str:
+        """Put a message to `to` among the changes; its cursor. See `mailbox`."""
+        payload = await self._values.payload(f"the message to {to!r}", body)
+        answer = await self._change("tell", to, payload, ANY, key)
+        assert isinstance(answer, Written)  # a message replaces nothing, so it cannot conflict
+        return answer.cursor
+
+    async def claim(self, task: str, lease: timedelta | float) -> Claim | None:
+        """Hold `task` for `lease` seconds, unless somebody holds it; None then.
+
+        Raises:
+            Stale: this board's own task is run by somebody else now.
+        """
+        return await claim(self._connections, self._keys, check_task(task), _seconds(lease) or 0.0, self.fence)
+
+    # Within
+
+    async def _change(
+        self, action: Action, field: str, payload: bytes, expect: Expect, key: str | None, subject: str = ""
+    ) -> Written | Conflict:
+        operation = self._operations.next(key, of=f"{self._principal.agent} {action} {field}")
+        expected = self._seen.get(field, 0) if expect is None else expect
+        return await self._apply(operation, action, field, payload, expected, subject)
+
+    async def _apply(
+        self,
+        operation: UUID,
+        action: Action,
+        field: str,
+        payload: bytes,
+        expected: Version | Literal[Any_.ANY],
+        subject: str = "",
+    ) -> Written | Conflict:
+        """One run of the script, and its answer as a value."""
+        fence, who = self.fence, self._principal
+        answer = cast(
+            list[bytes],
+            await _BOARD(
+                self._connections.redis,
+                self._keys,
+                str(operation),
+                action,
+                field,
+                payload,
+                "any" if expected is ANY else expected,
+                fence.task if fence else "",
+                fence.token if fence else 0,
+                who.agent,
+                who.session,
+                int(self._clock.now().timestamp() * 1000),
+                subject,
+                HINTS,
+            ),
+        )
+        match answer:
+            case [b"written", version, cursor]:
+                written = Written(field=field, version=int(version), cursor=cursor.decode())
+            case [b"repeated", kept]:
+                version, cursor = kept.split()
+                written = Written(field=field, version=int(version), cursor=cursor.decode(), repeated=True)
+            case [b"conflict", version, entry]:
+                value = await self._values.value(_parse(entry)[1]) if entry else None
+                return Conflict(field=field, expected=int(cast(int, expected)), version=int(version), value=value)
+            case [b"stale", holder]:
+                raise stale(cast(Fence, fence), holder)
+            case _:
+                raise BadInput(f"execution {self.execution} has ended: its board can be read, not written")
+        if action != "tell":
+            self._seen[field] = max(written.version, self._seen.get(field, 0))
+        if payload[:1] == b"@":
+            await self._values.taken(payload)
+        return written
+
+    async def _read(self, field: str, entry: bytes | None) -> tuple[Json, Version]:
+        version, payload = _parse(entry) if entry else (0, GONE)
+        value = await self._values.value(payload)
+        self._seen[field] = version
+        return value, version
+
+    async def _values_of(self, entries: Mapping[str, bytes], meant: Callable[[str], bool]) -> dict[str, Json]:
+        fields: dict[str, Json] = {}
+        for field in sorted(filter(meant, entries)):
+            value, _ = await self._read(field, entries[field])
+            if not _is_gone(entries[field]):
+                fields[field] = value
+        return fields
+
+    async def _present(self, wanted: Sequence[str], names: Sequence[str]) -> dict[str, Json]:
+        """Those of the fields that are there."""
+        reply = await command(self._connections.redis, "HMGET", self._names.fields, *names)
+        entries = zip(wanted, cast(list[bytes | None], reply), strict=True)
+        there = {field: entry for field, entry in entries if entry and not _is_gone(entry)}
+        return {field: (await self._read(field, entry))[0] for field, entry in there.items()}
+
+    def _may_write(self, field: str) -> None:
+        if check_field(field).startswith(RESERVED) and not self._reserved:
+            raise BadInput(f"{field!r} cannot be written: fields that begin with {RESERVED!r} are the runtime's")
+
+
+def check_field(field: str) -> str:
+    """`field`, if it can be a field's name.
+
+    Raises:
+        BadInput: saying what a name is.
+    """
+    return _check(field, "a field's name", 512)
+
+
+def check_task(task: str) -> str:
+    """`task`, if it can be what a claim is about."""
+    return _check(task, "a task's name", 512)
+
+
+def _check(name: str, what: str, most: int) -> str:
+    if not isinstance(name, str) or not 0 < len(name) <= most or "\x00" in name:  # pyright: ignore[reportUnnecessaryIsInstance]
+        shown = f"{name[:40]!r}… of {len(name):,}" if isinstance(name, str) and len(name) > 40 else repr(name)  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadInput(f"{what} has 1 to {most} characters and no NUL, not {shown}")
+    if any("\ud800" <= character <= "\udfff" for character in name) if not name.isascii() else False:
+        raise BadInput(f"{what} holds half a character: {name[:40]!r}")
+    return name
+
+
+def _parse(entry: bytes) -> tuple[Version, bytes]:
+    """Version and payload of a field's entry."""
+    found = cast(re.Match[bytes], _ENTRY.match(entry))
+    return int(found[1]), entry[found.end(1) :]
+
+
+def _is_gone(entry: bytes) -> bool:
+    return entry.endswith(GONE) and _parse(entry)[1] == GONE
+
+
+def _seconds(span: timedelta | float | None) -> float | None:
+    return span.total_seconds() if isinstance(span, timedelta) else span
+
+
+__all__ = ["ANY", "Any_", "Board", "Claim", "Conflict", "Fence", "Stale", "Version", "Written"]

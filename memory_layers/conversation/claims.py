@@ -1,0 +1,123 @@
+"""Claims and fences: who runs a task, and how a zombie is kept off the board.
+
+A claim holds for a lease by the server's clock and carries a token from a counter that never restarts. Everything a task
+writes carries the token as a `Fence`; once another claim has been granted, or the claim was released, scripts refuse it.
+A lease that ran out stops nobody by itself: until someone else claims the task, its holder may renew and go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Self, cast
+
+from ...infra.connections import Connections
+from ...infra.errors import BadInput, Stale
+from ...infra.ids import new_id
+from .script import Script
+
+_CLAIMS = Script("claims.lua")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence:
+    """What a mutation carries to show that its task is still run by this attempt."""
+
+    task: str
+    token: int
+
+
+class Claim:
+    """A task that is held. As a context it is released at the end; it does not renew itself."""
+
+    def __init__(
+        self, connections: Connections, keys: Sequence[str], fence: Fence, holder: str, lease: float, until: datetime
+    ) -> None:
+        self.fence = fence
+        self.until = until
+        self._connections = connections
+        self._keys = keys
+        self._holder = holder
+        self._lease = lease
+
+    @property
+    def task(self) -> str:
+        return self.fence.task
+
+    @property
+    def token(self) -> int:
+        return self.fence.token
+
+    async def renew(self, lease: timedelta | float | None = None) -> None:
+        """Hold on for another lease, from now.
+
+        Raises:
+            Stale: the task is held by somebody else, or was released.
+        """
+        if lease is not None:
+            self._lease = lease.total_seconds() if isinstance(lease, timedelta) else lease
+        answer = await self._ask("renew")
+        self.until = datetime.fromtimestamp(cast(int, answer[2]) / 1000, UTC)
+
+    async def release(self) -> None:
+        """Give the task up; everything that carries its fence is refused from here on. One that was overtaken is gone already."""
+        try:
+            await self._ask("release")
+        except Stale:
+            return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.release()
+
+    async def _ask(self, verb: str) -> list[bytes]:
+        answer = await _CLAIMS(
+            self._connections.redis, self._keys, verb, self.task, self._holder, _milliseconds(self._lease), "", 0
+        )
+        parts = cast(list[bytes], answer)
+        if parts[0] == b"stale":
+            raise stale(self.fence, parts[1])
+        return parts
+
+
+async def claim(
+    connections: Connections, keys: Sequence[str], task: str, lease: float, fence: Fence | None
+) -> Claim | None:
+    """Claim `task` for `lease` seconds on the board with `keys`; None when somebody holds it."""
+    holder = new_id().hex
+    own = fence or Fence(task="", token=0)
+    answer = cast(
+        list[bytes],
+        await _CLAIMS(connections.redis, keys, "claim", task, holder, _milliseconds(lease), own.task, own.token),
+    )
+    match answer:
+        case [b"claimed", token, until]:
+            held = datetime.fromtimestamp(int(until) / 1000, UTC)
+            return Claim(connections, keys, Fence(task=task, token=int(token)), holder, lease, held)
+        case [b"taken", _]:
+            return None
+        case [b"stale", other]:
+            raise stale(own, other)
+        case _:
+            raise BadInput(f"task {task!r} cannot be claimed: its execution has ended")
+
+
+def stale(fence: Fence, holder: bytes) -> Stale:
+    """The error of a fence that no longer holds."""
+    now = holder.split(b" ", 2)
+    why = "is not claimed on this board"
+    if len(now) == 3:
+        why = f"was given to token {int(now[0])}" if int(now[0]) != fence.token else "was released"
+    return Stale(f"task {fence.task!r} {why}, this is token {fence.token}: stop, another attempt goes on")
+
+
+def _milliseconds(lease: float) -> int:
+    if lease <= 0:
+        raise BadInput(f"a lease of {lease:g} s holds nothing: give a time above zero")
+    return max(1, int(lease * 1000))

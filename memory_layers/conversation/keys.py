@@ -1,0 +1,74 @@
+"""Names of keys: percent-encoded parts, and a hash tag that keeps what belongs together in one slot.
+
+A part is encoded whole, so that `/`, `{`, `}`, `%` or a space in a name can neither collide with another name nor leave
+the slot. The tag of a board is ``{tenant/execution}``: one script may touch all its keys, in a Cluster as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+from uuid import UUID
+
+HINTS = "lousa:hints"
+"""The channel on which every mutation of a board names its change stream, for whoever has no reader on it."""
+
+
+def part(name: str) -> str:
+    """`name` as a part of a key; equal only to itself."""
+    return quote(name, safe="", errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardKeys:
+    """The keys of one execution, all in one slot."""
+
+    fields: str
+    """Hash: field -> version and value. A deleted field keeps its version."""
+    operations: str
+    """Hash: operation id -> its first answer; and ``closed`` once the execution has ended."""
+    changes: str
+    """Stream: one entry a mutation, numbered without gaps."""
+    claims: str
+    """Hash: task -> token, lease, holder."""
+    tokens: str
+    """Counter of fencing tokens; never restarts."""
+    messages: str
+    """Stream: the messages among the changes, under the same numbers; lives as long as the board."""
+    notes: str
+    """Hash: agent and note -> value."""
+
+    def all(self) -> tuple[str, ...]:
+        """Every key, in the order the scripts take them."""
+        return (self.fields, self.operations, self.changes, self.claims, self.tokens, self.messages, self.notes)
+
+
+def board_keys(tenant: str, execution: UUID) -> BoardKeys:
+    """The keys of the board of `execution`."""
+    prefix = f"lousa:board:{{{part(tenant)}/{execution}}}:"
+    return BoardKeys(
+        fields=prefix + "fields",
+        operations=prefix + "operations",
+        changes=prefix + "changes",
+        claims=prefix + "claims",
+        tokens=prefix + "tokens",
+        messages=prefix + "messages",
+        notes=prefix + "notes",
+    )
+
+
+def board_of(key: str) -> tuple[str, UUID]:
+    """Tenant and execution that a key of a board belongs to."""
+    tenant, execution = key[key.index("{") + 1 : key.index("}")].split("/")
+    return unquote(tenant, errors="surrogatepass"), UUID(execution)
+
+
+def window_keys(tenant: str, session: str) -> tuple[str, str]:
+    """The turns of a session and the ids of those turns."""
+    prefix = f"lousa:window:{{{part(tenant)}/{part(session)}}}:"
+    return prefix + "turns", prefix + "ids"
+
+
+def journal_key(tenant: str) -> str:
+    """The journal of a tenant: acknowledged writes that are not yet in their layers."""
+    return f"lousa:journal:{{{part(tenant)}}}"

@@ -1,0 +1,81 @@
+"""How this layer speaks to Redis: scripts by their digest, and driver errors that stop here.
+
+A script is sent by its digest alone, one round trip. A server that was restarted has forgotten it and says so; then it
+goes once in full. Whatever the driver raises because the server is away becomes `ServerUnavailable`; whatever else it
+raises is a fault of ours and passes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha1
+from importlib.resources import files
+from typing import cast
+
+from redis.asyncio import Redis
+from redis.exceptions import (
+    ClusterDownError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from ...infra.errors import ServerUnavailable
+
+Word = str | bytes | int
+_AWAY = (
+    RedisConnectionError,
+    RedisTimeoutError,
+    OSError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ClusterDownError,
+    TryAgainError,
+)
+_CANNOT_WRITE = ("MISCONF", "NOREPLICAS")
+
+
+class Script:
+    """A Lua script that ships beside this module."""
+
+    def __init__(self, name: str) -> None:
+        self._text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+        self._digest = sha1(self._text.encode(), usedforsecurity=False).hexdigest()
+
+    async def __call__(self, client: Redis, keys: Sequence[str], *arguments: Word) -> object:
+        """Run it; the reply as the server sent it.
+
+        Raises:
+            ServerUnavailable: the server did not answer, or cannot write.
+        """
+        try:
+            return cast(object, await client.execute_command("EVALSHA", self._digest, len(keys), *keys, *arguments))
+        except NoScriptError:
+            return await command(client, "EVAL", self._text, len(keys), *keys, *arguments)
+        except (RedisError, OSError) as error:
+            raise _ours(error) from error
+
+
+async def command(client: Redis, *words: Word) -> object:
+    """One command; the reply as the driver gives it.
+
+    Raises:
+        ServerUnavailable: the server did not answer, or cannot write.
+    """
+    try:
+        return cast(object, await client.execute_command(*words))
+    except (RedisError, OSError) as error:
+        raise _ours(error) from error
+
+
+def _ours(error: Exception) -> Exception:
+    if isinstance(error, _AWAY) or (isinstance(error, ResponseError) and str(error).startswith(_CANNOT_WRITE)):
+        return ServerUnavailable(
+            f"the board's server failed ({error}): is Redis running, has it disk and memory, is LOUSA_REDIS_URL right?"
+        )
+    return error
