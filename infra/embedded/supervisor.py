@@ -82,7 +82,7 @@ class EmbeddedServers:
     def __init__(self, home: Path, *, fsync: Fsync = "always", need: frozenset[str] = BOTH) -> None:
         self.home = home
         self.fsync: Fsync = fsync
-        self._servers = {name: server for name, server in _servers(home, fsync).items() if name in need}
+        self._servers = {name: server for name, server in _servers(home).items() if name in need}
         self._seen: dict[str, Life] = {}
 
     async def start(self, stack: AsyncExitStack) -> Endpoints:
@@ -224,7 +224,7 @@ async def stop(home: Path, *, force: bool = False) -> list[str]:
 async def status(home: Path) -> Status:
     """What is up in a home. Starts, stops and creates nothing."""
     seen: list[ServerStatus] = []
-    for name, server in _servers(home, "always").items():
+    for name, server in _servers(home).items():
         life = lives.read(server.life)
         if life is not None and lives.held(server.life):
             answers = await server.program.state(life) == "ready"
@@ -240,13 +240,13 @@ async def status(home: Path) -> Status:
     )
 
 
-def _servers(home: Path, fsync: Fsync) -> dict[str, Server]:
-    programs = (Valkey(home=home, fsync=fsync), Postgres(home=home))
+def _servers(home: Path) -> dict[str, Server]:
+    programs = (Valkey(home=home), Postgres(home=home))
     return {program.name: Server(program, home) for program in programs}
 
 
 async def _dismiss_all(home: Path, why: lives.Stopping = "last") -> list[str]:
-    servers = _servers(home, "always")
+    servers = _servers(home)
     before = [life for server in servers.values() if (life := lives.read(server.life)) is not None]
     ended = await asyncio.gather(*(server.dismiss(why) for server in servers.values()), return_exceptions=True)
     for outcome in ended:

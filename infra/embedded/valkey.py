@@ -29,7 +29,6 @@ class Valkey:
     """Satisfies `Program`."""
 
     home: Path
-    fsync: str
     name: str = "valkey"
     farewell: tuple[tuple[signal.Signals, float], ...] = ((signal.SIGTERM, 20.0), (signal.SIGKILL, 5.0))
 
@@ -60,7 +59,6 @@ class Valkey:
             "logfile": "",
             "loglevel": "notice",
             "appendonly": "yes",
-            "appendfsync": self.fsync,
             "aof-load-truncated": "yes",
             "save": "",
             "maxmemory-policy": "noeviction",
@@ -72,9 +70,9 @@ class Valkey:
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         return (str(valkey_server(who)), *words)
 
-    def sockets_at(self, sockets: Path) -> tuple[str, ...]:
-        """The words that say where to listen."""
-        return ("--unixsocket", str(sockets / SOCKET))
+    def words_for(self, life: Life) -> tuple[str, ...]:
+        """Where to listen, and when to sync."""
+        return ("--unixsocket", str(self.socket_file(life)), "--appendfsync", life.fsync)
 
     def socket_file(self, life: Life) -> Path:
         """The file at which clients knock."""
