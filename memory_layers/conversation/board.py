@@ -34,7 +34,7 @@ from ...infra.errors import BadInput, Stale
 from ...infra.identity import Principal
 from ..records import Json
 from .changes import RESERVED, Action, Snapshot, StoredChange, cursor_of, matcher
-from .claims import Claim, Fence, claim, stale
+from .claims import Claim, Fence, Holder, claim, holder_of, stale
 from .feed import Feed
 from .keys import HINTS, BoardKeys, board_keys
 from .operations import Operations
@@ -92,6 +92,7 @@ class Board:
         clock: Clock | None = None,
         fence: Fence | None = None,
         reserved: bool = False,
+        seen: Mapping[str, Version] | None = None,
     ) -> None:
         if principal.execution is None:
             raise BadInput(f"agent {principal.agent!r} is in no execution, and a board belongs to one")
@@ -106,7 +107,8 @@ class Board:
         self._values = Values(principal, artifacts)
         self._names: BoardKeys = board_keys(principal.tenant, self.execution)
         self._keys = self._names.all()
-        self._seen: dict[str, Version] = {}
+        self.seen: dict[str, Version] = dict(seen or {})
+        """The versions last read or written, which a write replaces unless told otherwise."""
 
     # Reading
 
@@ -215,13 +217,28 @@ class Board:
         assert isinstance(answer, Written)  # a message replaces nothing, so it cannot conflict
         return answer.cursor
 
-    async def claim(self, task: str, lease: timedelta | float) -> Claim | None:
-        """Hold `task` for `lease` seconds, unless somebody holds it; None then.
+    async def claim(
+        self,
+        task: str,
+        lease: timedelta | float,
+        *,
+        over: int | Literal[Any_.ANY] | None = None,
+        note: str = "",
+    ) -> Claim | None:
+        """Hold `task` for `lease` seconds, unless somebody holds it; None then. For `over` and `note` see `claims`.
 
         Raises:
             Stale: this board's own task is run by somebody else now.
         """
-        return await claim(self._connections, self._keys, check_task(task), _seconds(lease) or 0.0, self.fence)
+        self._may_claim(task)
+        taken = "any" if over is ANY else over
+        return await claim(
+            self._connections, self._keys, task, _seconds(lease) or 0.0, self.fence, over=taken, note=note
+        )
+
+    async def holder(self, task: str) -> Holder | None:
+        """Who holds `task`; None when nobody claimed it, or it was released."""
+        return await holder_of(self._connections, self._names.claims, check_task(task))
 
     # Within
 
@@ -229,7 +246,7 @@ class Board:
         self, action: Action, field: str, payload: bytes, expect: Expect, key: str | None, subject: str = ""
     ) -> Written | Conflict:
         operation = self._operations.next(key, of=f"{self._principal.agent} {action} {field}")
-        expected = self._seen.get(field, 0) if expect is None else expect
+        expected = self.seen.get(field, 0) if expect is None else expect
         return await self._apply(operation, action, field, payload, expected, subject)
 
     async def _apply(
@@ -276,7 +293,7 @@ class Board:
             case _:
                 raise BadInput(f"execution {self.execution} has ended: its board can be read, not written")
         if action != "tell":
-            self._seen[field] = max(written.version, self._seen.get(field, 0))
+            self.seen[field] = max(written.version, self.seen.get(field, 0))
         if payload[:1] == b"@":
             await self._values.taken(payload)
         return written
@@ -284,7 +301,7 @@ class Board:
     async def _read(self, field: str, entry: bytes | None) -> tuple[Json, Version]:
         version, payload = _parse(entry) if entry else (0, GONE)
         value = await self._values.value(payload)
-        self._seen[field] = version
+        self.seen[field] = version
         return value, version
 
     async def _values_of(self, entries: Mapping[str, bytes], meant: Callable[[str], bool]) -> dict[str, Json]:
@@ -301,6 +318,10 @@ class Board:
         entries = zip(wanted, cast(list[bytes | None], reply), strict=True)
         there = {field: entry for field, entry in entries if entry and not _is_gone(entry)}
         return {field: (await self._read(field, entry))[0] for field, entry in there.items()}
+
+    def _may_claim(self, task: str) -> None:
+        if check_task(task).startswith(RESERVED) and not self._reserved:
+            raise BadInput(f"{task!r} cannot be claimed: tasks that begin with {RESERVED!r} are the runtime's")
 
     def _may_write(self, field: str) -> None:
         if check_field(field).startswith(RESERVED) and not self._reserved:

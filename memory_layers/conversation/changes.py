@@ -21,7 +21,9 @@ Action = Literal["write", "delete", "tell"]
 START = "0-0"
 """The cursor before the first change."""
 RESERVED = "lousa/"
-"""Fields that begin so are the runtime's own."""
+"""Fields and claims that begin so are the runtime's own."""
+TASK = RESERVED + "task/"
+"""A claim of the runtime for a task of a plan; what follows is the task's id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +92,17 @@ class StoredChange:
             after=int(fields[b"after"]),
             agent=fields[b"agent"].decode(),
             session=fields[b"session"].decode(),
-            task=fields[b"task"].decode() or None,
+            task=_task_of(fields[b"task"].decode()),
             at=datetime.fromtimestamp(int(fields[b"at"]) / 1000, UTC),
             subject=fields[b"subject"].decode(),
             payload=fields[b"payload"],
         )
+
+
+def _task_of(fence: str) -> str | None:
+    """The task under whose fence a change was made; the runtime's own steps are none."""
+    task = fence.removeprefix(TASK)
+    return None if not task or task.startswith(RESERVED) else task
 
 
 def number_of(cursor: str) -> int:

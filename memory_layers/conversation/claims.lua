@@ -1,7 +1,7 @@
 -- Claims: who works on a task until when, by the server's clock, under a token that never comes twice.
 --
 -- KEYS  as board.lua
--- ARGV  verb, task, holder (unique to the claim), lease in ms, fence task, fence token
+-- ARGV  verb, task, holder (unique to the claim), lease in ms, fence task, fence token, token taken over, 'any' or ''
 -- Reply claim:   {'claimed', token, until} | {'taken', until} | {'stale', ...} | {'closed'}
 --       renew:   {'claimed', token, until} | {'stale', what holds the task}
 --       release: {'released'} | {'stale', what holds the task}
@@ -9,6 +9,7 @@
 -- A claim is 'token until holder'; one that was released keeps its token and has no holder.
 local operations, claims, tokens = KEYS[2], KEYS[4], KEYS[5]
 local verb, task, holder, lease, fence, fence_token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local over = ARGV[7]
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -37,7 +38,7 @@ if verb == 'claim' then
     if claim and held_by == holder then
         return {'claimed', tonumber(token), tonumber(till)}
     end
-    if claim and held_by ~= '' and tonumber(till) > now then
+    if claim and held_by ~= '' and tonumber(till) > now and over ~= 'any' and over ~= token then
         return {'taken', tonumber(till)}
     end
     return hold(string.format('%d', redis.call('INCR', tokens)))

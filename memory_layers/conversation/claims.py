@@ -3,6 +3,9 @@
 A claim holds for a lease by the server's clock and carries a token from a counter that never restarts. Everything a task
 writes carries the token as a `Fence`; once another claim has been granted, or the claim was released, scripts refuse it.
 A lease that ran out stops nobody by itself: until someone else claims the task, its holder may renew and go on.
+
+Who knows that a holder is gone (its process died) need not wait for the lease: a claim `over` its token takes the task
+from that holder and from no other. A `note` says who holds it, for whoever has to find that out.
 """
 
 from __future__ import annotations
@@ -11,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Self, cast
+from typing import Literal, Self, cast
 
 from ...infra.connections import Connections
 from ...infra.errors import BadInput, Stale
 from ...infra.ids import new_id
-from .script import Script
+from .script import Script, command
 
 _CLAIMS = Script("claims.lua")
 
@@ -27,6 +30,14 @@ class Fence:
 
     task: str
     token: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds a task: its token and note. The lease may have run out."""
+
+    token: int
+    note: str
 
 
 class Claim:
@@ -78,7 +89,7 @@ class Claim:
 
     async def _ask(self, verb: str) -> list[bytes]:
         answer = await _CLAIMS(
-            self._connections.redis, self._keys, verb, self.task, self._holder, _milliseconds(self._lease), "", 0
+            self._connections.redis, self._keys, verb, self.task, self._holder, _milliseconds(self._lease), "", 0, ""
         )
         parts = cast(list[bytes], answer)
         if parts[0] == b"stale":
@@ -87,14 +98,31 @@ class Claim:
 
 
 async def claim(
-    connections: Connections, keys: Sequence[str], task: str, lease: float, fence: Fence | None
+    connections: Connections,
+    keys: Sequence[str],
+    task: str,
+    lease: float,
+    fence: Fence | None,
+    *,
+    over: int | Literal["any"] | None = None,
+    note: str = "",
 ) -> Claim | None:
     """Claim `task` for `lease` seconds on the board with `keys`; None when somebody holds it."""
-    holder = new_id().hex
+    holder = f"{new_id().hex} {note}"
     own = fence or Fence(task="", token=0)
     answer = cast(
         list[bytes],
-        await _CLAIMS(connections.redis, keys, "claim", task, holder, _milliseconds(lease), own.task, own.token),
+        await _CLAIMS(
+            connections.redis,
+            keys,
+            "claim",
+            task,
+            holder,
+            _milliseconds(lease),
+            own.task,
+            own.token,
+            "" if over is None else over,
+        ),
     )
     match answer:
         case [b"claimed", token, until]:
@@ -106,6 +134,13 @@ async def claim(
             raise stale(own, other)
         case _:
             raise BadInput(f"task {task!r} cannot be claimed: its execution has ended")
+
+
+async def holder_of(connections: Connections, claims: str, task: str) -> Holder | None:
+    """Who holds `task`, by the key of the claims; None when nobody does."""
+    kept = cast(bytes | None, await command(connections.redis, "HGET", claims, task))
+    token, _, holder = (kept or b"0 0 ").decode().split(" ", 2)
+    return Holder(token=int(token), note=holder.partition(" ")[2]) if holder else None
 
 
 def stale(fence: Fence, holder: bytes) -> Stale:

@@ -98,6 +98,10 @@ class Feed:
         milliseconds = int(ttl.total_seconds() * 1000)
         return bool(await self._ask(tenant, execution, "close", audited_through, milliseconds))
 
+    async def reopen(self, tenant: str, execution: UUID) -> bool:
+        """Let a closed board be written again, and stay; False when it is gone already."""
+        return bool(await self._ask(tenant, execution, "reopen"))
+
     async def _ask(self, tenant: str, execution: UUID, verb: str, *arguments: str | int) -> object:
         return await _FEED(self._connections.redis, board_keys(tenant, execution).all(), verb, *arguments)
 
