@@ -24,16 +24,16 @@ ROLES = (
 )
 
 _SPACE = r"(?:[ \t]{1,12}|[ \t]{0,40}\n[ \t]{0,60})"
-_WORD = r"(?:[A-ZÀ-Ý0-9][\w'’&/®-]*(?:\.[\w'’&-]+)*\.?|&)"
+_WORD = r"(?:(?:[A-ZÀ-Ý]|Cia|Dr|St|Mr|Ind|Com|Serv)\.(?=[ \tA-Z,])|[A-ZÀ-Ý0-9][\w'’&/®-]*(?:\.[\w'’&-]+)*|&)"
 _NAME = rf"{_WORD}(?:{_SPACE}(?:(?:of|for|de|da|do|das|dos|e|del|van|von|y|the){_SPACE}(?={_WORD}))?{_WORD})*"
 _SUFFIX = (
     r"(?:(?i:inc|incorporated|corp|corporation|llc|l\.l\.c|ltd|limited|llp|plc|gmbh|pty|eireli|ltda|lda|epp|slu|cia)\b\.{0,2}|Company\b|Co\b\.|CO\b\.|COMPANY\b|"
     r"(?:L\.?P\b|LP\b|N\.V|B\.V|S\.A\.?R?\.?L?|S/A|A/S|AG\b|S\.p\.A|S\.S|S/S|ME\b|MEI\b|P\.C|N\.A|PTE\b|Sdn Bhd|SAS\b|SA\b|AB\b|KG\b|Oy\b)\.?)"
 )
-_ORGANISATION = re.compile(rf"(?<![\w.])({_NAME}?(?:,?{_SPACE}{_SUFFIX}(?=[\s,.;:()\"“”'*)–-]|$))+)")
-_KIND = (
-    r"Universidade|Associação|ASSOCIAÇÃO|Cooperativa|COOPERATIVA|Fundação|FUNDAÇÃO|Instituto|INSTITUTO|Condomínio|CONDOMÍNIO|Município|MUNICÍPIO|Sindicato|Igreja|"
-    r"University|Foundation|Association|Institute|Trust|Bank"
+_ORGANISATION = re.compile(rf"(?<![\w.])({_NAME}?(?:{_SPACE}\([A-Z][\w. ]{{1,24}}\))?(?:,?{_SPACE}{_SUFFIX}(?=[\s,.;:()\"“”'*)–-]|$))+)")
+_NAMED_KIND = re.compile(
+    rf"(?<![\w.])((?:(?i:universidade|associação|cooperativa|fundação|instituto|condomínio|município|sindicato|santa casa|espólio|colégio|clube|hospital|igreja|prefeitura))\b"
+    rf"{_SPACE}(?:(?:de|da|do|das|dos|em|DE|DA|DO){_SPACE})?(?=\w{{4}}){_NAME}|{_NAME}{_SPACE}(?:University|UNIVERSITY|Foundation|Association|Institute|Trust|Bank)|University{_SPACE}of{_SPACE}{_NAME})"
 )
 
 _FOLLOWED = {
@@ -65,17 +65,18 @@ _BODY = {
     ),
 }
 _NOT_BEFORE = re.compile(
-    r"(?i)(?:\b(?:an?|subsidiar(?:y|ies)\s+of|division\s+of|affiliate\s+of|laws\s+of|state\s+of|c/o|source:|owned\s+by|general\s+partner\s+of|at|in|rua|avenida|av\.|rodovia|em|"
+    r"(?i)(?:\b(?:an?|subsidiar(?:y|ies)\s+of|division\s+of|affiliate\s+of|laws\s+of|state\s+of|c/o|source:|owned\s+by|general\s+partner\s+of|at|in|rua|avenida|av\.|rodovia|em|sede|"
     r"cidade\s+de|munic[íi]pio\s+de|comarca\s+de|estado\s+d[aeo]|grupo|subsidi[áa]ria\s+da|alameda|praça|estrada|bairro|travessa|cartório\s+d[aeo])\s+|testemunhas?:?\s*\d?\.?\s*(?:nome:)?\s*)$"
 )
 _SIGNS_FOR = re.compile(r"(?i)(?:representad[oa]s?|por\s+se[ua]s?\s+(?:\w+\s*-?){1,3},?|respons[áa]vel\s+legal|represented\s+by|by\s+its|s[óo]ci[oa](?:\s*-?\s*administrador[a]?)?,?|diretor[a]?(?:-\w+)?,?|administrador[a]?,?|presidente,?|sr\.|sra\.|dr\.|dra\.)[^.;()\n]{0,70}$")
+_INTRODUCED = re.compile(rf"(?i)\b(?:lado|outro|outra|partes?|{ROLES})\s*,\s*$")
 _NEVER = re.compile(
     r"(?i)(?:this|the|these|agreement|contrato|contract|exhibit|schedule|section|article|party|parties|partes?|cláusula|clausula|whereas|recitals?|effective|term|"
     r"nº|cnpj|cpf|rua|avenida|av\.?|rodovia|estado|comarca|lei|anexo|termo|instrumento|sr\.?|sra\.?|dr\.?|dra\.?|cep|rg|ssp|page|suite|street|road|copyright|all|any|each|cada|primeiro|segundo|witness\w*|"
     r"aditivo|acordo|confidential|execution|amendment|na|no|em|por|de|oab|presente|pelo|este|esta|as|os|o|a|e|inscrita?|qualificação|identificação|united|state|sa)$"
 )
 _ROLE_WORD = re.compile(
-    rf"(?i)(?:{ROLES}|agent|manager|member|talent|pessoa|jurídica|física|cnpj|mf|cpf|ltda|inc|llc|corporation|limited|corp|co|s\.?a)\.?$"
+    rf"(?i)(?:{ROLES}|agent|manager|eireli|epp|me|mei|slu|s/a|s/s|member|talent|pessoa|jurídica|física|cnpj|mf|cpf|ltda|inc|llc|corporation|limited|corp|co|s\.?a)\.?$"
 )
 
 
@@ -89,10 +90,9 @@ def party_quotations(document: Document) -> list[tuple[int, int]]:
     text = document.text
     start, end = opening(document)
     found = list(_names(document, start, end))
-    if len(found) < 2:
-        found += _names(document, 0, min(len(text), 2500))
-    if len(found) < 2:
-        found += [(m.start(1), m.end(1)) for m in _ORGANISATION.finditer(text, max(0, len(text) - 4000)) if _is_name(text, *m.span(1))]
+    for cover in ((0, 2500), (max(0, len(text) - 4000), len(text))):
+        if len(found) < 2:
+            found += _found(text, _ORGANISATION, *cover)
     distinct: dict[str, tuple[int, int]] = {}
     for s, e in sorted(set(found)):
         key = same_name(text[s:e])
@@ -124,19 +124,24 @@ def opening(document: Document) -> tuple[int, int]:
 
 def _names(document: Document, start: int, end: int) -> Iterator[tuple[int, int]]:
     text = document.text
-    for pattern in (_ORGANISATION, _FOLLOWED[document.language], _ROLE):
-        for match in pattern.finditer(text, start, end):
-            s, e = _without_opening_words(text, *match.span(1))
-            if _is_name(text, s, e):
-                yield s, e
+    for pattern in (_ORGANISATION, _NAMED_KIND, _FOLLOWED[document.language], _ROLE):
+        yield from _found(text, pattern, start, end)
+
+
+def _found(text: str, pattern: re.Pattern[str], start: int, end: int) -> Iterator[tuple[int, int]]:
+    for match in pattern.finditer(text, start, end):
+        s, e = _without_opening_words(text, *match.span(1))
+        if _is_name(text, s, e):
+            yield s, e
 
 
 def _without_opening_words(text: str, start: int, end: int) -> tuple[int, int]:
     """Drops what is capitalised only because it opens a line or announces the name, and punctuation at the end."""
-    for cut in re.finditer(r"(?i)(?:\b(?:between|among|and|agreement|entre|lado|outro|parte[s]?|between:|and:)\b[\s:,]+|\n[ \t]*\n\s*)", text[start:end]):
-        if cut.end() < end - start:
+    for cut in re.finditer(r"(?i)(?:\b(?:between|among|agreement|entre|lado|outro|partes?)\b[\s:,]+|\n[ \t]*\n\s*|\b(?:and|e)\b[\s:,]+)", text[start:end]):
+        joins = cut[0].strip(" :,\n").lower() in {"and", "e"}
+        if cut.end() < end - start and (not joins or _ORGANISATION.fullmatch(text[start : start + cut.start()].strip(" ,"))):
             return _without_opening_words(text, start + cut.end(), end)
-    while start < end and (first := re.match(r"(?i)(?:the|and|e|a|o|this|of|de|sr|sra|dra?)\.?\s+", text[start:end])):
+    while start < end and (first := re.match(rf"(?i)(?:the|and|e|a|o|this|of|de|sr|sra|dra?)\.?\s+", text[start:end])):
         start += first.end()
     while end > start and text[end - 1] in " ,;:*_\n":
         end -= 1
@@ -144,11 +149,19 @@ def _without_opening_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _is_name(text: str, start: int, end: int) -> bool:
+    """Whether a candidate is a name at all, and stands where a party and not its address or its signatory stands."""
     name = text[start:end]
     words = re.findall(r"[^\W_][\w'’/-]*", name)
     if not 4 <= len(name) <= 120 or not words or all(_ROLE_WORD.match(w) or _NEVER.match(w) or w.isdigit() for w in words):
         return False
-    if _NEVER.match(words[0]) or (len(words) == 1 and not re.match(r"[A-ZÀ-Ý]\w{3,}$", name)):
-        return False
     before = text[max(0, start - 90) : start].replace("\n", " ")
-    return not (_NOT_BEFORE.search(before) or (not _ORGANISATION.fullmatch(name) and _SIGNS_FOR.search(before))) and words[-1].lower() not in {"of", "de"}
+    after = text[end : end + 12]
+    if _NEVER.match(words[0]) or _NOT_BEFORE.search(before):
+        return False
+    if _ORGANISATION.fullmatch(name) or _NAMED_KIND.fullmatch(name):
+        return not (name.endswith(", Co.") and re.match(r"\s+[A-Z]", after))
+    if re.search(r"\d{3}|\b(?i:agreement|contrato|republic|province)\b", name) or _SIGNS_FOR.search(before) or (re.search(r"[\w.]\s*,\s*$", before) and not _INTRODUCED.search(before)):
+        return False
+    if re.match(r"[ \t]+(?!CNPJ|CPF|RG|MEI)[A-ZÀ-Ý]\w+", after) or words[-1].lower() in {"of", "de"}:
+        return False
+    return len(words) > 1 or (len(name) > 4 and bool(re.search(r"(?i)(?:\b(?:between|among|and|entre|e)|:|\()[\s*_]*$", before)))

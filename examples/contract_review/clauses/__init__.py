@@ -4,6 +4,8 @@ Nine are found by cue tables, one module a clause with a table a language, all r
 sentences, and have a module of their own.
 """
 
+from dataclasses import replace
+
 from ..documents import Document
 from ..parties import party_quotations
 from . import (
@@ -19,7 +21,7 @@ from . import (
 )
 from .scoring import Cues, Quotation, best
 
-__all__ = ["CLAUSES", "Quotation", "find"]
+__all__ = ["CLAUSES", "Quotation", "find", "wider"]
 
 CLAUSES: tuple[str, ...] = (
     "parties",
@@ -55,3 +57,8 @@ def find(clause: str, document: Document) -> list[Quotation]:
     if clause == "parties":
         return [Quotation(clause=clause, start=s, end=e, text=document.text[s:e]) for s, e in party_quotations(document)]
     return best(clause, document, _CUES[clause][document.language])
+
+
+def wider(clause: str, document: Document) -> list[Quotation]:
+    """What `find` gives and the next best besides, for a reader that looks for one value."""
+    return best(clause, document, replace(_CUES[clause][document.language], keep=0.4, most=8))

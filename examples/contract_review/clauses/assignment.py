@@ -20,7 +20,7 @@ EN = Cues(
 )
 
 _HAND_OVER = (
-    r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|a|e|ara|ad[oa])(?:-l[oa])?|"
+    r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|ad[oa])(?:-l[oa])?(?! d[aeo] )|"
     r"delega\w*|subloca\w+|subarrend\w+|subcontrat\w+|subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|muda de maos|em seu lugar|assum[aei]\w*)\b"
 )
 _WHAT = (
@@ -39,7 +39,7 @@ PT = Cues(
         (2, r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|permissao|sua|nossa|expressa|licenca|ouvir)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|intrans\w+)\b"),
         (2, r"\b(?:anuencia|consentimento|assentimento|concordancia|autorizacao|aprovacao|concord\w+|aceite|autoriz\w+|aprov\w+|de acordo|permissao|permit\w+|licenca da outra|consinta|falar com|visto|ouvir|deixar)\b"),
         (1.5, r"\b(?:mesmo grupo|grupo economico|conglomerado|no todo ou em parte|total ou parcialmente|sucessor\w*|incorporacao|fusao|coligad\w*|controlad\w*)\b"),
-        (-3, r"\b(?:metade|parcelas?|conteudo|livro|marca|tiragem|capa|comissao|ingressos|cadeira|utensilios|informac\w+|frete|r\$)\b"),
+        (-3, r"\b(?:metade|parcelas?|conteudo|livro|marca|tiragem|capa|comissao|ingressos|cadeira|utensilios|informac\w+|frete|indeniza\w*|divulgad\w+|r\$)\b"),
     ],
     never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b|\bdados reais\b",
     threshold=6,

@@ -1,0 +1,175 @@
+"""Documents that disagree: an amendment against the agreement it amends, two drafts of one agreement.
+
+Two documents can only disagree when they are about the same agreement. They are *related* when they name the same parties, and
+either one amends the other (its title says so, and no number or date it cites is another's) or both bear the same title and
+number. Whatever else a company signs, with whomever, contradicts nothing.
+
+Related documents disagree on a clause when both fix the same attribute of it, each with one value, and the values differ. The
+quotation on each side is the sentence that fixes it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from .attributes import ATTRIBUTES, read
+from .clauses import CLAUSES, Quotation, wider
+from .documents import Document
+from .parties import party_names
+from .segments import flat
+from .values import Value, dates
+
+EXPECTED = tuple(clause for clause in CLAUSES if clause not in {"data_protection", "service_levels"})
+
+_AMENDMENT = re.compile(r"\b(?:termo aditivo|aditivo|aditamento|amendment|addendum|retificacao|alteracao (?:contratual|ao contrato)|rerratificacao|apostilamento)\b")
+_TITLE = re.compile(r"\b(?:contrato|acordo|termos?|instrumento|aditivo|aditamento|agreement|amendment|addendum|contract|terms|license|lease|ata|proposta|ordem)\b")
+_NUMBER = re.compile(r"(?:\bn[o.°º]*\.? ?|\bno\.? ?|\bnumber |# ?)([a-z]{0,5}-?\d{1,6}(?:[/.-]\d{2,4})?)\b")
+_SIGNED = re.compile(r"\b(?:firmado|celebrado|assinado|datado|dated|entered into|made|executed|effective)\b.{0,40}$")
+_LEGAL_FORM = re.compile(r"\b(?:ltda|limitada|s ?a|eireli|epp|me|mei|inc|incorporated|corp|corporation|llc|ltd|limited|co|company|plc|gmbh|slu|lp|s ?s)\b")
+_BLANK = re.compile(r"\b(?:minuta|draft|versao|version|rascunho|copia|copy|v\d+|final|revisad[oa]|redline|clean)\b|\d+ ?[ªaº]?\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """`a` is quoted from `documents[0]`, `b` from `documents[1]`; of an agreement and its amendment the agreement comes first."""
+
+    documents: tuple[str, str]
+    clause: str
+    a: str
+    b: str
+    reason: str
+
+
+def contradictions(documents: Sequence[Document], quotations: Mapping[str, Sequence[Quotation]]) -> list[Contradiction]:
+    """Every disagreement between related documents; `quotations` by document name."""
+    opened = [_Opening.of(document) for document in documents]
+    found: list[Contradiction] = []
+    for one, other in combinations(opened, 2):
+        if one.document.digest != other.document.digest and related(one, other):
+            if one.amends and not other.amends:
+                one, other = other, one
+            for clause in ATTRIBUTES:
+                found += _on(clause, one.document, other.document, quotations)
+    return found
+
+
+def missing(document: Document, quotations: Sequence[Quotation]) -> list[str]:
+    """Clauses one would expect in a whole agreement and that nothing was quoted for; an amendment need not repeat any."""
+    if _Opening.of(document).amends:
+        return []
+    quoted = {q.clause for q in quotations}
+    nothing_sold = re.search(r"confidencialidade|sigilo|nao divulgacao|non-?disclosure|\bm?nda\b", flat(title_of(document)))
+    expected = ["parties", "term", "confidentiality", "governing_law", "assignment"] if nothing_sold else list(EXPECTED)
+    text = flat(document.text)
+    if re.search(r"dados pessoais|dado pessoal|personal (?:data|information)|alunos|pacientes", text):
+        expected.append("data_protection")
+    if re.search(r"software como servico|\bsaas\b|nuvem|\bcloud\b|hospedagem|hosting|suporte tecnico|technical support|subscription|assinatura do (?:sistema|plano)", text):
+        expected.append("service_levels")
+    return [clause for clause in CLAUSES if clause in expected and clause not in quoted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opening:
+    """What a document says of itself before its first clause."""
+
+    document: Document
+    title: str
+    parties: frozenset[str]
+    number: str
+    cited: frozenset[str]
+    signed: frozenset[str]
+    amends: bool
+
+    @staticmethod
+    def of(document: Document) -> "_Opening":
+        head = document.text[:2500]
+        title = title_of(document)
+        plain = flat(title)
+        numbers = _NUMBER.findall(plain)
+        cited = {v.canonical for v in dates(head) if _SIGNED.search(flat(head[max(0, v.start - 60) : v.start]))}
+        return _Opening(
+            document=document,
+            title=" ".join(_BLANK.sub(" ", _NUMBER.sub(" ", plain)).split()),
+            parties=frozenset(_bare(name) for name in party_names(document)),
+            number=numbers[0] if numbers else "",
+            cited=frozenset(cited),
+            signed=frozenset(v.canonical for v in [*dates(head), *dates(document.text[-1500:])]),
+            amends=bool(_AMENDMENT.search(plain)),
+        )
+
+
+def related(one: _Opening, other: _Opening) -> bool:
+    """Whether two documents are about the same agreement."""
+    if one.number and other.number and one.number != other.number:
+        return False
+    shared = one.parties & other.parties
+    same_parties = len(shared) >= 2 and len(shared) >= min(len(one.parties), len(other.parties)) - 1
+    if one.amends != other.amends:
+        amendment, agreement = (one, other) if one.amends else (other, one)
+        if amendment.number and amendment.number == agreement.number:
+            return bool(shared)
+        if amendment.cited and agreement.signed and not amendment.cited & agreement.signed:
+            return False
+        return same_parties and (bool(amendment.cited & agreement.signed) or _covers(agreement.title, amendment.title))
+    if one.amends:
+        return False
+    return same_parties and _alike(one.title, other.title)
+
+
+def title_of(document: Document) -> str:
+    """The first lines that name the kind of document."""
+    lines = [line.strip(" #*_\t\ufeff") for line in document.text[:3000].splitlines()]
+    for position, line in enumerate(lines):
+        if _TITLE.search(flat(line)) and len(line) < 400:
+            below = lines[position + 1] if position + 1 < len(lines) else ""
+            return f"{line} {below}".strip() if below and below.isupper() and line.isupper() else line
+    return next((line for line in lines if line), document.name)[:200]
+
+
+def _bare(name: str) -> str:
+    """A party's name without its legal form, accents and punctuation."""
+    plain = re.sub(r"[^\w ]", " ", flat(name).replace("/", " ").replace(".", ""))
+    return " ".join(_LEGAL_FORM.sub(" ", plain).split()) or plain
+
+
+def _words(title: str) -> set[str]:
+    return {w for w in re.findall(r"[a-z]{3,}", title) if w not in {"contrato", "agreement", "instrumento", "termo", "primeiro", "segundo", "first", "second", "aditivo", "amendment", "the", "and", "para", "com", "dos", "das", "particular"}}
+
+
+def _covers(agreement: str, amendment: str) -> bool:
+    words = _words(agreement)
+    return not words or len(words & _words(amendment)) >= 0.6 * len(words)
+
+
+def _alike(one: str, other: str) -> bool:
+    a, b = _words(one), _words(other)
+    return bool(a | b) and len(a & b) >= 0.8 * len(a | b)
+
+
+def _on(clause: str, one: Document, other: Document, quotations: Mapping[str, Sequence[Quotation]]) -> list[Contradiction]:
+    """The attributes of one clause on which two documents differ; those fixed by the same two sentences are told together."""
+    here, there = _fixed(clause, one, quotations), _fixed(clause, other, quotations)
+    told: dict[tuple[str, str], list[str]] = {}
+    for name, (value, a) in here.items():
+        if name in there and (second := there[name])[0].canonical != value.canonical:
+            told.setdefault((a, second[1]), []).append(f"{name}: {_shown(value)} / {_shown(second[0])}")
+    return [Contradiction(documents=(one.name, other.name), clause=clause, a=a, b=b, reason="; ".join(reasons)) for (a, b), reasons in told.items()]
+
+
+def _shown(value: Value) -> str:
+    return " ".join(value.shown.split())
+
+
+def _fixed(clause: str, document: Document, quotations: Mapping[str, Sequence[Quotation]]) -> dict[str, tuple[Value, str]]:
+    """Attributes of a clause with the sentence that fixes each; what was quoted comes before what was found on a wider search."""
+    fixed: dict[str, tuple[Value, str]] = {}
+    for quotation in _evidence(clause, document, quotations):
+        for name, value in read(clause, quotation.text).items():
+            fixed.setdefault(name, (value, quotation.text))
+    return fixed
+
+
+def _evidence(clause: str, document: Document, quotations: Mapping[str, Sequence[Quotation]]) -> Iterator[Quotation]:
+    yield from (q for q in quotations.get(document.name, ()) if q.clause == clause)
+    yield from wider(clause, document)

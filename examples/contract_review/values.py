@@ -1,0 +1,149 @@
+"""Typed values as agreements write them: money, percentages, durations, dates, days of the month, places.
+
+A value has a *kind* and a *canonical* form; two of a kind are the same when their canonical forms are equal, however each was
+written: "R$ 14.850,00 (quatorze mil...)" is BRL 14850.00, "two (2) years" and "24 meses" are both 24 months. `shown` keeps the
+characters of the document.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+Kind = Literal["money", "percent", "duration", "date", "day", "place", "months of fees"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """`start` and `end` are offsets in the text that was read."""
+
+    kind: Kind
+    canonical: str
+    shown: str
+    start: int
+    end: int
+
+
+def folded(text: str) -> str:
+    """Lower case without accents, character for character: offsets stay true."""
+    return "".join(_fold(c) for c in text)
+
+
+def _fold(character: str) -> str:
+    if character.isspace():
+        return " "
+    plain = unicodedata.normalize("NFKD", character)[0].lower()
+    return plain if len(plain) == 1 else character
+
+
+_CURRENCIES = {"r$": "BRL", "reais": "BRL", "us$": "USD", "$": "USD", "usd": "USD", "dollars": "USD", "€": "EUR", "eur": "EUR", "euros": "EUR", "£": "GBP", "gbp": "GBP"}
+_MONEY = re.compile(r"(?P<currency>r\$|us\$|\$|€|£|\busd|\beur|\bgbp) ?(?P<amount>\d[\d.,]*\d|\d)(?P<scale> ?(?:mil\b|milh(?:ao|oes)|million|thousand|billion))?")
+_SCALES = {"mil": 1000, "thousand": 1000, "milhao": 10**6, "milhoes": 10**6, "million": 10**6, "billion": 10**9}
+_PERCENT = re.compile(r"\b(\d+(?:[.,]\d+)?) ?(?:\([^)]{3,60}\) ?)?(?:%|per ?cent\b|por cento\b)")
+_SPELLED = {
+    word: number
+    for number, words in {
+        1: "um uma one", 2: "dois duas two", 3: "tres three", 4: "quatro four", 5: "cinco five", 6: "seis six", 7: "sete seven", 8: "oito eight", 9: "nove nine",
+        10: "dez ten", 11: "onze eleven", 12: "doze twelve", 14: "quatorze catorze fourteen", 15: "quinze fifteen", 18: "dezoito eighteen", 20: "vinte twenty", 24: "vinte_e_quatro twenty-four",
+        30: "trinta thirty", 36: "trinta_e_seis thirty-six", 40: "quarenta forty", 45: "quarenta_e_cinco forty-five", 48: "quarenta_e_oito forty-eight", 60: "sessenta sixty",
+        72: "setenta_e_duas seventy-two", 90: "noventa ninety", 120: "cento_e_vinte", 180: "cento_e_oitenta",
+    }.items()
+    for word in words.replace("_", " ").split("\0")[0].split()
+    if "_" not in word
+} | {"vinte e quatro": 24, "trinta e seis": 36, "quarenta e cinco": 45, "quarenta e oito": 48, "setenta e duas": 72, "cento e vinte": 120, "cento e oitenta": 180}
+_UNITS = {"ano": ("months", 12), "year": ("months", 12), "mes": ("months", 1), "month": ("months", 1), "dia": ("days", 1), "day": ("days", 1), "hora": ("hours", 1), "hour": ("hours", 1), "semana": ("days", 7), "week": ("days", 7)}
+_DURATION = re.compile(
+    rf"\b(?P<n>\d{{1,3}}|{'|'.join(sorted(_SPELLED, key=len, reverse=True))})(?:[ -]*\((?P<p>[^)]{{1,40}})\))?[ -]*"
+    r"(?:(?:calendar|business|full|consecutive|uteis|corridos|consecutivos) )?(?P<unit>anos?|mes(?:es)?|dias?|horas?|semanas?|years?|months?|days?|hours?|weeks?)\b"
+)
+_MONTHS = {m: i for i, names in enumerate(["janeiro january", "fevereiro february", "marco march", "abril april", "maio may", "junho june", "julho july", "agosto august",
+           "setembro september", "outubro october", "novembro november", "dezembro december"], 1) for m in names.split()}  # fmt: skip
+_DATE = re.compile(
+    rf"\b(?P<d>\d{{1,2}})(?:o|a|st|nd|rd|th)?\.? (?:de |day of )?(?P<m>{'|'.join(_MONTHS)}),? (?:de )?(?P<y>\d{{4}})\b|"
+    rf"\b(?P<m2>{'|'.join(_MONTHS)}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y2>\d{{4}})\b|\b(?P<d3>\d{{1,2}})o?/(?P<m3>\d{{1,2}})/(?P<y3>\d{{4}})\b"
+)
+_DAY = re.compile(r"\b(?:no |ate o |todo )?dia (\d{1,2})\b|\b(?:the )?(\d{1,2})(?:st|nd|rd|th) day of (?:each|every|the) ")
+_NAME = r"[A-ZÀ-Ý][\w'’-]+(?:\s+(?:(?:de|da|do|das|dos|of|the)\s+)?[A-ZÀ-Ý][\w'’-]+){0,5}"
+_PLACE = re.compile(
+    rf"(?:(?i:\bcomarca|\bforo(?:\s+central)?|\bf[óo]rum|\bcidade|\bju[íi]zo|\bjusti[çc]a|\bsede)(?:\s+c[íi]vel|\s+estadual)?\s+(?:(?i:central\s+)?(?:da|do|de|em)\s+)(?:(?i:comarca|cidade|munic[íi]pio)\s+(?:da|do|de)\s+)?(?P<pt>{_NAME}))"
+    rf"|(?:(?i:\bcourts?)\b[^.;]{{0,60}}?\b(?i:of|in|located\s+in)\s+(?:the\s+)?(?P<en>{_NAME}))"
+)
+_LAW = re.compile(
+    rf"(?i:\blaws?\s+of\s+(?:the\s+)?)(?:(?i:state|commonwealth|province|republic|people's\s+republic)\s+of\s+)?(?P<en>{_NAME})|\b(?P<adj>[A-Z][a-z]+)\s+law\b|"
+    rf"(?i:\b(?:leis?|direito|legislação)\s+)(?:(?i:da\s+rep[úu]blica\s+federativa\s+d[oe]|d[aoe])\s+)?(?P<pt>{_NAME}|(?i:brasileir[ao]s?|portugu[êe]sa?))"
+)
+
+
+def money(text: str) -> list[Value]:
+    """Amounts with their currency."""
+    found: list[Value] = []
+    for m in _MONEY.finditer(folded(text)):
+        amount = _decimal(m["amount"]) * _SCALES.get((m["scale"] or "").strip(), 1)
+        found.append(_value("money", f"{_CURRENCIES[m['currency']]} {amount:.2f}", text, m))
+    return found
+
+
+def percents(text: str) -> list[Value]:
+    """Percentages."""
+    return [_value("percent", f"{Decimal(m[1].replace(',', '.')).normalize():f}%", text, m) for m in _PERCENT.finditer(folded(text))]
+
+
+def durations(text: str) -> list[Value]:
+    """Lengths of time: years become months, weeks become days."""
+    found: list[Value] = []
+    for m in _DURATION.finditer(folded(text)):
+        number = int(m["n"]) if m["n"].isdigit() else int(m["p"]) if (m["p"] or "").isdigit() else _SPELLED[m["n"]]
+        unit, factor = _UNITS[m["unit"] if m["unit"] in _UNITS else "mes" if m["unit"].startswith("mes") else m["unit"].rstrip("s")]
+        found.append(_value("duration", f"{number * factor} {unit}", text, m))
+    return found
+
+
+def dates(text: str) -> list[Value]:
+    """Full dates; a date that does not exist is none."""
+    return list(_dates(text))
+
+
+def _dates(text: str) -> Iterator[Value]:
+    for m in _DATE.finditer(folded(text)):
+        day = int(m["d"] or m["d2"] or m["d3"])
+        month = _MONTHS[m["m"] or m["m2"]] if (m["m"] or m["m2"]) else int(m["m3"])
+        if 1 <= day <= 31 and 1 <= month <= 12:
+            yield _value("date", f"{int(m['y'] or m['y2'] or m['y3']):04d}-{month:02d}-{day:02d}", text, m)
+
+
+def days_of_month(text: str) -> list[Value]:
+    """ "dia 10", "the 5th day of each month"."""
+    return [_value("day", m[1] or m[2], text, m) for m in _DAY.finditer(folded(text)) if not re.match(r" de [a-z]+ de \d{4}", folded(text)[m.end() :])]
+
+
+def venues(text: str) -> list[Value]:
+    """The towns or states whose courts are named."""
+    return [_named(text, m, m["pt"] or m["en"]) for m in _PLACE.finditer(text)]
+
+
+def laws(text: str) -> list[Value]:
+    """Whose law governs."""
+    found = [_named(text, m, m["pt"] or m["en"] or m["adj"]) for m in _LAW.finditer(text)]
+    return [value for value in found if value.canonical not in {"applicable", "the", "this", "such", "copyright", "local", "federal", "any"}]
+
+
+def _named(text: str, m: re.Match[str], name: str) -> Value:
+    start = m.start() + m[0].index(name)
+    plain = " ".join(folded(name).split())
+    plain = re.sub(r"^brasileir[ao]s?$|^brazilian$|^brazil$", "brasil", plain)
+    return Value(kind="place", canonical=plain, shown=text[start : start + len(name)], start=start, end=start + len(name))
+
+
+def _value(kind: Kind, canonical: str, text: str, m: re.Match[str]) -> Value:
+    return Value(kind=kind, canonical=canonical, shown=text[m.start() : m.end()].strip(), start=m.start(), end=m.end())
+
+
+def _decimal(written: str) -> Decimal:
+    """ "14.850,00", "14,850.00", "14.850" and "0,9": the last separator is decimal unless three digits follow it."""
+    written = written.rstrip(".,")
+    whole, separator, cents = re.sub(r"[.,]", "\0", written).rpartition("\0")
+    if separator and len(cents) != 3:
+        return Decimal(f"{whole.replace(chr(0), '')}.{cents}")
+    return Decimal(re.sub(r"[.,]", "", written))
