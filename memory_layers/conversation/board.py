@@ -36,7 +36,7 @@ from ..records import Json
 from .changes import RESERVED, Action, Snapshot, StoredChange, cursor_of, matcher
 from .claims import Claim, Fence, Holder, claim, holder_of, stale
 from .feed import Feed
-from .keys import HINTS, BoardKeys, board_keys
+from .keys import A_FIELD, HINTS, BoardKeys, board_keys, checked
 from .operations import Operations
 from .script import Script, command
 from .values import GONE, Artifacts, Values
@@ -109,6 +109,8 @@ class Board:
         self._keys = self._names.all()
         self.seen: dict[str, Version] = dict(seen or {})
         """The versions last read or written, which a write replaces unless told otherwise."""
+        self.wrote: set[str] = set()
+        """The fields this object wrote."""
 
     # Reading
 
@@ -118,7 +120,7 @@ class Board:
 
     async def read_versioned(self, field: str) -> tuple[Json, Version]:
         """The value of `field` and its version: 0 when it was never written; a deleted one keeps its version."""
-        name = check_field(field)
+        name = checked(field, A_FIELD)
         entry = cast(bytes | None, await command(self._connections.redis, "HGET", self._names.fields, name))
         return await self._read(field, entry)
 
@@ -132,16 +134,14 @@ class Board:
         fields = await self._values_of(entries, matcher(pattern))
         return Snapshot(cursor=cursor_of(number), fields=fields)
 
-    async def wait_for(
-        self, fields: str | Sequence[str], timeout: timedelta | float | None = None
-    ) -> dict[str, Json]:
+    async def wait_for(self, fields: str | Sequence[str], timeout: timedelta | float | None = None) -> dict[str, Json]:
         """The values of `fields`, once all of them are there at the same moment; `timeout` in seconds.
 
         Raises:
             TimeoutError: naming the fields that were missing.
         """
         wanted = [fields] if isinstance(fields, str) else list(fields)
-        names = [check_field(field) for field in wanted]
+        names = [checked(field, A_FIELD) for field in wanted]
         found: dict[str, Json] = {}
         # The place in the stream comes first and the reading second: what is written in between is seen by one of them.
         async with Watch(self._feed, self._values, self._principal, lambda change: change.field in wanted) as changes:
@@ -238,7 +238,7 @@ class Board:
 
     async def holder(self, task: str) -> Holder | None:
         """Who holds `task`; None when nobody claimed it, or it was released."""
-        return await holder_of(self._connections, self._names.claims, check_task(task))
+        return await holder_of(self._connections, self._names.claims, checked(task, "a task's name"))
 
     # Within
 
@@ -293,6 +293,7 @@ class Board:
             case _:
                 raise BadInput(f"execution {self.execution} has ended: its board can be read, not written")
         if action != "tell":
+            self.wrote.add(field)
             self.seen[field] = max(written.version, self.seen.get(field, 0))
         if payload[:1] == b"@":
             await self._values.taken(payload)
@@ -320,35 +321,12 @@ class Board:
         return {field: (await self._read(field, entry))[0] for field, entry in there.items()}
 
     def _may_claim(self, task: str) -> None:
-        if check_task(task).startswith(RESERVED) and not self._reserved:
+        if checked(task, "a task's name").startswith(RESERVED) and not self._reserved:
             raise BadInput(f"{task!r} cannot be claimed: tasks that begin with {RESERVED!r} are the runtime's")
 
     def _may_write(self, field: str) -> None:
-        if check_field(field).startswith(RESERVED) and not self._reserved:
+        if checked(field, A_FIELD).startswith(RESERVED) and not self._reserved:
             raise BadInput(f"{field!r} cannot be written: fields that begin with {RESERVED!r} are the runtime's")
-
-
-def check_field(field: str) -> str:
-    """`field`, if it can be a field's name.
-
-    Raises:
-        BadInput: saying what a name is.
-    """
-    return _check(field, "a field's name", 512)
-
-
-def check_task(task: str) -> str:
-    """`task`, if it can be what a claim is about."""
-    return _check(task, "a task's name", 512)
-
-
-def _check(name: str, what: str, most: int) -> str:
-    if not isinstance(name, str) or not 0 < len(name) <= most or "\x00" in name:  # pyright: ignore[reportUnnecessaryIsInstance]
-        shown = f"{name[:40]!r}… of {len(name):,}" if isinstance(name, str) and len(name) > 40 else repr(name)  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise BadInput(f"{what} has 1 to {most} characters and no NUL, not {shown}")
-    if any("\ud800" <= character <= "\udfff" for character in name) if not name.isascii() else False:
-        raise BadInput(f"{what} holds half a character: {name[:40]!r}")
-    return name
 
 
 def _parse(entry: bytes) -> tuple[Version, bytes]:
