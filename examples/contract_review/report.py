@@ -28,7 +28,6 @@ class Findings:
     """All that was found, by document: quotations by clause, as they go into the report and into memory."""
 
     found: dict[str, list[JsonObject]] = field(default_factory=lambda: defaultdict(list))
-    kept_from: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     recalled: dict[str, int] = field(default_factory=dict[str, int])
     tokens_saved: int = 0
     unread: list[JsonObject] = field(default_factory=list[JsonObject])
@@ -54,11 +53,13 @@ class Findings:
                     gathered.found[name] += [item for item in quoted if isinstance(item, dict)]
                     gathered.recalled[name] = len(quoted)
                     gathered.tokens_saved += saved
-                case {"kept_from": str() as other}:
-                    gathered.kept_from[name, outcome.task.worker] = other
-                case _:
-                    pass  # a second look that found nothing either
+                case strange:
+                    raise ValueError(f"task {outcome.task.id!r} returned {strange!r}, which is no finding")
         return gathered
+
+    def unread_of(self, name: str) -> list[JsonObject]:
+        """The clauses of one document that no reader could look for."""
+        return [item for item in self.unread if item["document"] == name]
 
     def quotations(self, name: str) -> list[Quotation]:
         """What was quoted from one document."""
@@ -100,10 +101,7 @@ def review_of(
             {"document": name, "clause": clause}
             for name in names
             for clause in missing[name]
-            if (name, clause) not in unread and (name, clause) not in findings.kept_from
-        ],
-        "kept": [
-            {"document": name, "clause": clause, "from": other} for (name, clause), other in sorted(findings.kept_from.items())
+            if (name, clause) not in unread
         ],
         "unread": [*findings.unread],
         "changed": [*changed],
@@ -139,12 +137,12 @@ def summary(review: JsonObject) -> str:
 def reasons(review: JsonObject) -> list[str]:
     """Why, a line each."""
     lines: list[str] = []
-    for item in _objects(review["contradictions"]):
+    for item in objects(review["contradictions"]):
         documents = item["documents"]
         assert isinstance(documents, list)
         lines.append(f"{item['clause']}: {documents[0]} and {documents[1]} disagree, {item['reason']}")
-    lines += [f"{item['document']}: no {_spoken(item['clause'])} clause" for item in _objects(review["missing"])]
-    lines += [f"{i['document']}: {_spoken(i['clause'])} was not read, {i['because']}" for i in _objects(review["unread"])]
+    lines += [f"{item['document']}: no {_spoken(item['clause'])} clause" for item in objects(review["missing"])]
+    lines += [f"{i['document']}: {_spoken(i['clause'])} was not read, {i['because']}" for i in objects(review["unread"])]
     return lines
 
 
@@ -156,17 +154,14 @@ def page(review: JsonObject) -> RenderableType:
     shown = names[:6]
     for name in shown:
         table.add_column(name, overflow="fold", max_width=38)
-    findings = _objects(review["findings"])
-    kept = {(i["document"], i["clause"]): i["from"] for i in _objects(review["kept"])}
-    missing = {(i["document"], i["clause"]) for i in _objects(review["missing"])}
+    findings = objects(review["findings"])
+    missing = {(i["document"], i["clause"]) for i in objects(review["missing"])}
     for clause in CLAUSES:
         cells: list[str | Text] = []
         for name in shown:
             quoted = [str(item["text"]) for item in findings if item["document"] == name and item["clause"] == clause]
             if quoted:
                 cells.append(_short("; ".join(quoted) if clause == "parties" else quoted[0]))
-            elif (name, clause) in kept:
-                cells.append(Text(f"as in {kept[name, clause]}", style="dim"))
             elif (name, clause) in missing:
                 cells.append(Text("missing", style="bold red"))
             else:
@@ -175,16 +170,16 @@ def page(review: JsonObject) -> RenderableType:
     parts: list[RenderableType] = [table]
     if len(names) > len(shown):
         parts.append(Text(f"… and {len(names) - len(shown)} more documents; --json has them all", style="dim"))
-    for item in _objects(review["contradictions"]):
+    for item in objects(review["contradictions"]):
         documents = _list(item["documents"])
         parts.append(Text(f"\nContradiction in {_spoken(item['clause'])}: {item['reason']}", style="bold yellow"))
         parts.append(Text(f"  {documents[0]}: “{_short(str(item['a']), 160)}”"))
         parts.append(Text(f"  {documents[1]}: “{_short(str(item['b']), 160)}”"))
-    for item in _objects(review["changed"]):
+    for item in objects(review["changed"]):
         parts.append(Text(f"\nChanged since {item['since']}: {_spoken(item['clause'])} of {item['document']}", style="bold cyan"))
         parts.append(Text(f"  before: “{_short(str(item['before']), 160)}”"))
         parts.append(Text(f"  now:    “{_short(str(item['after']), 160)}”"))
-    for item in _objects(review["unread"]):
+    for item in objects(review["unread"]):
         parts.append(Text(f"\nNot read: {_spoken(item['clause'])} of {item['document']}: {item['because']}", style="bold red"))
     if review["recalled"]:
         parts.append(
@@ -211,5 +206,6 @@ def _list(value: Json) -> list[Json]:
     return value
 
 
-def _objects(value: Json) -> list[JsonObject]:
+def objects(value: Json) -> list[JsonObject]:
+    """The objects in a list."""
     return [item for item in _list(value) if isinstance(item, dict)]
