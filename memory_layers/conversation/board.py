@@ -1,16 +1,16 @@
 """The board: fields with versions that the agents of one execution share.
 
 Every mutation is one script on one hash slot, one round trip: was this operation answered before? → does the fencing
-token still hold? → is the version the expected one? → set → add to the change stream → publish a hint. The stream is both
-what watchers follow and what the audit still owes, so no write is without its record.
+token still hold? → is the version the expected one? → set → add to the change stream → publish a hint. The stream is
+both what watchers follow and what the audit still owes, so no write is without its record.
 
 A write says which version it replaces. Unless told, that is the version this board object last read or wrote, so two
-agents never overwrite each other unseen: the later one gets a `Conflict`, with what is there. A deleted field keeps its
-version, so a writer that missed the deletion conflicts too. A `Conflict` does not count as having read the field: who wants
-to overwrite says so, with ``expect=conflict.version`` or ``expect=ANY``.
+agents never overwrite each other unseen: the later one gets a `Conflict`, with what is there. A deleted field keeps
+its version, so a writer that missed the deletion conflicts too. A `Conflict` does not count as having read the field:
+who wants to overwrite says so, with ``expect=conflict.version`` or ``expect=ANY``.
 
-An operation that was applied answers the same for the execution's life, however often it is sent. A conflict is not kept:
-versions only grow, so the same question conflicts again, with fresher news.
+An operation that was applied answers the same for the execution's life, however often it is sent. A conflict is not
+kept: versions only grow, so the same question conflicts again, with fresher news.
 
 A field's name has 1 to 512 characters, any but NUL; ``lousa/…`` is the runtime's. In patterns ``*`` stands for any
 characters, `/` included, and nothing else is special.
@@ -30,7 +30,7 @@ from uuid import UUID
 
 from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connections
-from ...infra.errors import BadInput, Stale
+from ...infra.errors import BadInput
 from ...infra.identity import Principal
 from ..records import Json
 from .changes import RESERVED, Action, Snapshot, StoredChange, cursor_of, matcher
@@ -60,7 +60,7 @@ Expect = Version | Literal[Any_.ANY] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A mutation was applied. `repeated` says that it was applied before; `cursor` is its change, '' when none was needed."""
+    """A mutation was applied; `repeated`: before already. `cursor` is its change, '' when none was needed."""
 
     field: str
     version: Version
@@ -134,29 +134,27 @@ class Board:
         fields = await self._values_of(entries, matcher(pattern))
         return Snapshot(cursor=cursor_of(number), fields=fields)
 
-    async def wait_for(self, fields: str | Sequence[str], timeout: timedelta | float | None = None) -> dict[str, Json]:
+    async def wait_for(self, fields: str | Sequence[str], timeout: timedelta | float | None = None) -> dict[str, Json]:  # noqa: ASYNC109  # its error names what is missing
         """The values of `fields`, once all of them are there at the same moment; `timeout` in seconds.
 
         Raises:
             TimeoutError: naming the fields that were missing.
         """
-        wanted = [fields] if isinstance(fields, str) else list(fields)
-        names = [checked(field, A_FIELD) for field in wanted]
+        wanted = {checked(field, A_FIELD): None for field in ([fields] if isinstance(fields, str) else fields)}
+        names = list(wanted)
         found: dict[str, Json] = {}
         # The place in the stream comes first and the reading second: what is written in between is seen by one of them.
         async with Watch(self._feed, self._values, self._principal, lambda change: change.field in wanted) as changes:
             try:
                 async with asyncio.timeout(_seconds(timeout)):
                     while True:
-                        found = await self._present(wanted, names)
-                        if len(found) == len(set(wanted)):
+                        found = await self._present(names)
+                        if len(found) == len(names):
                             return found
                         await changes.stir()
             except TimeoutError:
-                missing = [field for field in dict.fromkeys(wanted) if field not in found]
-                raise TimeoutError(
-                    f"after {_seconds(timeout):g} s still missing on the board: {', '.join(map(repr, missing))}"
-                ) from None
+                missing = ", ".join(repr(field) for field in names if field not in found)
+                raise TimeoutError(f"after {_seconds(timeout):g} s still missing on the board: {missing}") from None
 
     def watch(self, since: str | None = None, fields: str = "*", *, messages: bool = False) -> Watch:
         """The changes of `fields` after the cursor `since`, or from the moment of the first wait; as they happen.
@@ -193,18 +191,18 @@ class Board:
         return await self._change("delete", field, GONE, expect, key)
 
     async def update(
-        self, field: str, fn: Callable[[Json], Json | Awaitable[Json]], *, key: str | None = None
+        self, field: str, fn: Callable[[Json], Json | Awaitable[Json]], *, key: str | None = None, subject: str = ""
     ) -> Written:
-        """Write what `fn` makes of the value; `fn` runs again when somebody else was faster, so it must only compute."""
+        """Write what `fn` makes of the value. It runs again when somebody else was faster, so it must only compute."""
         self._may_write(field)
         operation = self._operations.next(key, of=f"{self._principal.agent} update {field}")
         async with self._feed.turn(self._principal.tenant, self.execution, field):
             value, version = await self.read_versioned(field)
             while True:
                 made = fn(value)
-                new = await cast(Awaitable[Json], made) if inspect.isawaitable(made) else cast(Json, made)
-                payload = await self._values.payload(f"the new value of {field!r}", new)
-                match await self._apply(operation, "write", field, payload, version):
+                new = await made if inspect.isawaitable(made) else made
+                payload = await self._values.payload(f"the new value of {field!r}", new, subject)
+                match await self._apply(operation, "write", field, payload, version, subject):
                     case Written() as written:
                         return written
                     case Conflict() as conflict:
@@ -245,6 +243,8 @@ class Board:
     async def _change(
         self, action: Action, field: str, payload: bytes, expect: Expect, key: str | None, subject: str = ""
     ) -> Written | Conflict:
+        if expect is not None and expect is not ANY and not (isinstance(expect, int) and expect >= 0):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise BadInput(f"expect={expect!r} is no version: pass what a read or a write gave, ANY, or nothing")
         operation = self._operations.next(key, of=f"{self._principal.agent} {action} {field}")
         expected = self.seen.get(field, 0) if expect is None else expect
         return await self._apply(operation, action, field, payload, expected, subject)
@@ -313,10 +313,10 @@ class Board:
                 fields[field] = value
         return fields
 
-    async def _present(self, wanted: Sequence[str], names: Sequence[str]) -> dict[str, Json]:
+    async def _present(self, fields: Sequence[str]) -> dict[str, Json]:
         """Those of the fields that are there."""
-        reply = await command(self._connections.redis, "HMGET", self._names.fields, *names)
-        entries = zip(wanted, cast(list[bytes | None], reply), strict=True)
+        reply = await command(self._connections.redis, "HMGET", self._names.fields, *fields)
+        entries = zip(fields, cast(list[bytes | None], reply), strict=True)
         there = {field: entry for field, entry in entries if entry and not _is_gone(entry)}
         return {field: (await self._read(field, entry))[0] for field, entry in there.items()}
 
@@ -341,6 +341,3 @@ def _is_gone(entry: bytes) -> bool:
 
 def _seconds(span: timedelta | float | None) -> float | None:
     return span.total_seconds() if isinstance(span, timedelta) else span
-
-
-__all__ = ["ANY", "Any_", "Board", "Claim", "Conflict", "Fence", "Stale", "Version", "Written"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, cast
 from uuid import UUID
 
 from ...infra.errors import BadInput
@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The whole board at a cursor, for a watcher that fell behind the kept stream: what happened between is not told."""
+    """The whole board at a cursor, for a watcher that fell behind the kept stream; what lies between is not told."""
 
     cursor: str
     fields: Mapping[str, Json]
@@ -146,3 +146,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
         return at <= end
 
     return meant
+
+
+def entries_of(reply: object) -> list[StoredChange]:
+    """The entries of a stream, as the driver gives them, as changes."""
+    return [StoredChange.parse(*entry) for entry in cast(list[tuple[bytes, dict[bytes, bytes]]], reply)]

@@ -1,8 +1,9 @@
 """Claims and fences: who runs a task, and how a zombie is kept off the board.
 
-A claim holds for a lease by the server's clock and carries a token from a counter that never restarts. Everything a task
-writes carries the token as a `Fence`; once another claim has been granted, or the claim was released, scripts refuse it.
-A lease that ran out stops nobody by itself: until someone else claims the task, its holder may renew and go on.
+A claim holds for a lease by the server's clock and carries a token from a counter that never restarts. Everything a
+task writes carries the token as a `Fence`; once another claim has been granted, or the claim was released, scripts
+refuse it. A lease that ran out stops nobody by itself: until someone else claims the task, its holder may renew and go
+on.
 
 Who knows that a holder is gone (its process died) need not wait for the lease: a claim `over` its token takes the task
 from that holder and from no other. A `note` says who holds it, for whoever has to find that out.
@@ -73,7 +74,7 @@ class Claim:
         self.until = datetime.fromtimestamp(cast(int, answer[2]) / 1000, UTC)
 
     async def release(self) -> None:
-        """Give the task up; everything that carries its fence is refused from here on. One that was overtaken is gone already."""
+        """Give the task up, unless it is lost already; what carries its fence is refused from here on."""
         try:
             await self._ask("release")
         except Stale:
@@ -153,6 +154,6 @@ def stale(fence: Fence, holder: bytes) -> Stale:
 
 
 def _milliseconds(lease: float) -> int:
-    if lease <= 0:
-        raise BadInput(f"a lease of {lease:g} s holds nothing: give a time above zero")
+    if not 0 < lease < float("inf"):
+        raise BadInput(f"a lease of {lease:g} s holds nothing: give seconds above zero")
     return max(1, int(lease * 1000))

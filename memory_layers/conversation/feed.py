@@ -1,12 +1,12 @@
 """The feed: one reader a board and process, fanned out to its watchers; and the stream's other end, for the relay.
 
-A watcher owns a place in the stream, its number. While it keeps up it is handed changes by the reader; when its queue is
-full, or it begins in the past, it reads pages of the stream by itself until it has caught up, so a slow one costs a bounded
-queue and holds nobody up. Changes are numbered without gaps: a watcher to whom one is missing knows, and is given a
-snapshot with a new cursor.
+A watcher owns a place in the stream, its number. While it keeps up it is handed changes by the reader; when its queue
+is full, or it begins in the past, it reads pages of the stream by itself until it has caught up, so a slow one costs a
+bounded queue and holds nobody up. Changes are numbered without gaps: a watcher to whom one is missing knows, and is
+given a snapshot with a new cursor.
 
-The reader starts with the first watcher and ends with the last. A server that is away is waited for, and reading goes on
-where it stopped. Nothing is polled: a blocked read is woken by the change itself.
+The reader starts with the first watcher and ends with the last. A server that is away is waited for, and reading goes
+on where it stopped. Nothing is polled: a blocked read is woken by the change itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 
 from ...infra.connections import Connections
 from ...infra.errors import ServerUnavailable
-from .changes import StoredChange, cursor_of, number_of
+from .changes import StoredChange, cursor_of, entries_of, number_of
 from .keys import board_keys
 from .script import Script, command
 
@@ -84,7 +84,7 @@ class Feed:
         """At most `count` changes after a cursor, in order."""
         key = board_keys(tenant, execution).changes
         reply = await command(self._connections.redis, "XRANGE", key, f"({after}", "+", "COUNT", count)
-        return [StoredChange.parse(cursor, fields) for cursor, fields in _entries(reply)]
+        return entries_of(reply)
 
     async def trim(self, tenant: str, execution: UUID, audited_through: str, keep: int) -> int:
         """Remove audited changes, all but the newest `keep` of the stream; how many went."""
@@ -115,8 +115,7 @@ class Feed:
         except TimeoutError as error:
             raise ServerUnavailable("a blocked read was not answered in time: the connection is dead") from error
         streams = cast(dict[bytes, list[object]] | None, reply)
-        found = next(iter(streams.values()))[0] if streams else []
-        return [StoredChange.parse(cursor, fields) for cursor, fields in _entries(found)]
+        return entries_of(next(iter(streams.values()))[0]) if streams else []
 
     def _forget(self, reader: _Reader) -> None:
         if self._readers.get(reader.board) is reader:
@@ -284,8 +283,3 @@ class _Reader:
     def _end(self, failure: Exception | None) -> None:
         for subscription in self._subscriptions:
             subscription.close(failure)
-
-
-def _entries(reply: object) -> list[tuple[bytes, dict[bytes, bytes]]]:
-    """Entries of a stream as the driver gives them."""
-    return cast(list[tuple[bytes, dict[bytes, bytes]]], reply)

@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 from uuid import UUID
 
+from ...infra.errors import BadInput
+
 HINTS = "lousa:hints"
 """The channel on which every mutation of a board names its change stream, for whoever has no reader on it."""
+
+
+A_FIELD = "a field's name"
 
 
 def part(name: str) -> str:
@@ -72,3 +77,18 @@ def window_keys(tenant: str, session: str) -> tuple[str, str]:
 def journal_key(tenant: str) -> str:
     """The journal of a tenant: acknowledged writes that are not yet in their layers."""
     return f"lousa:journal:{{{part(tenant)}}}"
+
+
+def checked(name: str, what: str, most: int = 512) -> str:
+    """`name`, if it can be one; `what` says what it would name.
+
+    Raises:
+        BadInput: saying what a name is.
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= most or "\x00" in name:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        shown = repr(name) if len(repr(name)) <= 60 else f"{repr(name)[:60]}…"
+        size = f" of {len(name):,}" if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadInput(f"{what} has 1 to {most} characters and no NUL, not {shown}{size}")
+    if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
+        raise BadInput(f"{what} holds half a character: {name[:60]!r}")
+    return name

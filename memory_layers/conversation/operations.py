@@ -1,9 +1,10 @@
 """Operation ids: how a repeated call is known to be a repetition.
 
-Every mutation carries one. Inside a task the id derives from the execution, the round, the task, what the call is about
-(`of`, say ``write words/a``) and the ordinal of the call among those about the same: a task that runs again after a crash
-meets the answers of its first attempt. Counting by what a call is about lets a task write two fields in parallel in
-any order; two parallel calls about the *same* thing have no order that a second attempt could repeat, and pass `key`.
+Every mutation carries one. Inside a task the id derives from the execution, the round, the task, what the call is
+about (`of`, say ``write words/a``) and the ordinal of the call among those about the same: a task that runs again
+after a crash meets the answers of its first attempt. Counting by what a call is about lets a task write two fields in
+parallel in any order; two parallel calls about the *same* thing have no order that a second attempt could repeat, and
+pass `key`.
 
 Outside a task every call is a new one, unless it says by `key` that it is not.
 """

@@ -44,7 +44,7 @@ class Script:
     """A Lua script that ships beside this module."""
 
     def __init__(self, name: str) -> None:
-        self._text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+        self._text = files(__name__.rpartition(".")[0]).joinpath(name).read_text(encoding="utf-8")
         self._digest = sha1(self._text.encode(), usedforsecurity=False).hexdigest()
 
     async def __call__(self, client: Redis, keys: Sequence[str], *arguments: Word) -> object:
@@ -54,7 +54,7 @@ class Script:
             ServerUnavailable: the server did not answer, or cannot write.
         """
         try:
-            return cast(object, await client.execute_command("EVALSHA", self._digest, len(keys), *keys, *arguments))
+            return await _send(client, "EVALSHA", self._digest, len(keys), *keys, *arguments)
         except NoScriptError:
             return await command(client, "EVAL", self._text, len(keys), *keys, *arguments)
         except (RedisError, OSError) as error:
@@ -68,9 +68,13 @@ async def command(client: Redis, *words: Word) -> object:
         ServerUnavailable: the server did not answer, or cannot write.
     """
     try:
-        return cast(object, await client.execute_command(*words))
+        return await _send(client, *words)
     except (RedisError, OSError) as error:
         raise _ours(error) from error
+
+
+async def _send(client: Redis, *words: Word) -> object:
+    return cast(object, await client.execute_command(*words))  # pyright: ignore[reportUnknownMemberType]  # vague stubs
 
 
 def _ours(error: Exception) -> Exception:

@@ -1,8 +1,8 @@
 """Values: what a board, a note or a turn may hold, and where it is kept.
 
-A value is JSON: None, bool, int, finite float, str, lists (a tuple becomes one) and dicts with string keys. Anything else
-is refused with the place inside the value where it was found. Up to 10 KB a value is kept where it is written; a larger
-one, up to 64 MB, goes to an artifact in layer 4 and a reference takes its place, which reads resolve unseen.
+A value is JSON: None, bool, int, finite float, str, lists (a tuple becomes one) and dicts with string keys. Anything
+else is refused with the place inside the value where it was found. Up to 10 KB a value is kept where it is written; a
+larger one, up to 64 MB, goes to an artifact in layer 4 and a reference takes its place, which reads resolve unseen.
 
 The written form is a mark and JSON: ``=`` a value, ``@`` a reference, ``-`` nothing any more.
 """
@@ -131,9 +131,9 @@ def _is_json(value: object, depth: int) -> bool:
         return False
     if isinstance(value, dict):
         entries = cast(dict[object, object], value)
-        return all([isinstance(key, str) and _is_json(inner, depth + 1) for key, inner in entries.items()])
+        return all(isinstance(key, str) and _is_json(inner, depth + 1) for key, inner in entries.items())
     if isinstance(value, (list, tuple)):
-        return all([_is_json(inner, depth + 1) for inner in cast(list[object], value)])
+        return all(_is_json(inner, depth + 1) for inner in cast(list[object], value))
     return False
 
 
@@ -153,4 +153,4 @@ def _why_not(value: object, place: str, depth: int) -> str:
                 return _why_not(inner, f"{place}[{index}]", depth + 1)
     if isinstance(value, float):
         return f"{place} is {value!r}: JSON has no such number"
-    return f"{place} is {type(value).__name__}: JSON knows None, bool, int, float, str, list and dict"
+    return f"{place} is {type(cast(object, value)).__name__}: JSON knows None, bool, int, float, str, list and dict"

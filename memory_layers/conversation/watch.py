@@ -111,5 +111,3 @@ class Watch:
                 fields[field] = await self._values.value(payload)
         place.restart(number)
         return Snapshot(cursor=cursor_of(number), fields=fields)
-
-

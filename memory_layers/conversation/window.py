@@ -1,0 +1,151 @@
+"""The window: the recent turns of a session, for the next prompt.
+
+A window belongs to tenant and session, over executions. Every turn goes to the transcript of layer 4 before it enters
+the window, so what leaves the window (too many, older than a day, an hour of silence) is never lost. A turn has an id,
+and one that is there already is not appended again.
+
+What is read is always the newest part, and never splits a tool call from its result: a result whose call lies outside
+is left out too. A call that still waits for its result stays in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import cast
+from uuid import UUID
+
+from ...infra.clock import Clock, SystemClock
+from ...infra.connections import Connections
+from ...infra.errors import BadInput
+from ...infra.identity import Principal
+from ..records import Json
+from .keys import checked, window_keys
+from .operations import Operations
+from .script import Script
+from .values import Artifacts, Values
+
+_WINDOW = Script("window.lua")
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_NOBODY = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One thing said: by `role` (user, assistant, tool, …), with `body`.
+
+    `calls` are the ids of the tool calls it makes; `answers` is the id of the call whose result it is. `append` fills
+    in `id`, `agent` and `at`.
+    """
+
+    role: str
+    body: Json
+    calls: tuple[str, ...] = ()
+    answers: str | None = None
+    id: UUID = _NOBODY
+    agent: str = ""
+    at: datetime = _EPOCH
+
+
+Archive = Callable[[Sequence[Turn]], Awaitable[None]]
+"""Takes turns to the transcript. It may see a turn again, under the same id, and then has nothing to do."""
+
+
+class Window:
+    """The window of one session."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        principal: Principal,
+        *,
+        artifacts: Artifacts,
+        archive: Archive,
+        operations: Operations,
+        clock: Clock | None = None,
+        most: int = 200,
+        idle: timedelta = timedelta(hours=1),
+        kept: timedelta = timedelta(hours=24),
+    ) -> None:
+        self._connections = connections
+        self._principal = principal
+        self._values = Values(principal, artifacts)
+        self._archive = archive
+        self._operations = operations
+        self._clock = clock or SystemClock()
+        self._keys = window_keys(principal.tenant, principal.session)
+        self._most = most
+        self._idle = int(idle.total_seconds() * 1000)
+        self._kept = int(kept.total_seconds() * 1000)
+
+    async def append(self, turn: Turn, *, key: str | None = None) -> Turn:
+        """Add `turn` at the end, and to the transcript; the turn as it is kept. `key` as on the board."""
+        checked(turn.role, "a role", 64)
+        kept = turn
+        if turn.id == _NOBODY:
+            identifier = self._operations.next(key, of=f"{self._principal.agent} turn")
+            kept = replace(turn, id=identifier, agent=self._principal.agent, at=self._clock.now())
+        payload = await self._values.payload(f"the turn of {kept.role!r}", _written(kept))
+        await self._archive([kept])
+        await _WINDOW(
+            self._connections.redis, self._keys, "append", str(kept.id), payload, self._most, self._kept, self._idle
+        )
+        await self._values.taken(payload)
+        return kept
+
+    async def last(self, turns: int) -> list[Turn]:
+        """At most the newest `turns`, oldest first."""
+        if turns < 1:
+            raise BadInput(f"a window of {turns} turns shows nothing: ask for one or more")
+        return _whole(await self._read(turns))
+
+    async def last_tokens(self, tokens: int, count: Callable[[Turn], int]) -> list[Turn]:
+        """The newest turns that together hold at most `tokens`, as `count` counts them, oldest first."""
+        if tokens < 1:
+            raise BadInput(f"a window of {tokens} tokens shows nothing: ask for one or more")
+        turns = await self._read(self._most)
+        start, left = len(turns), tokens
+        while start and (cost := count(turns[start - 1])) <= left:
+            start, left = start - 1, left - cost
+        return _whole(turns[start:])
+
+    async def _read(self, turns: int) -> list[Turn]:
+        reply = await _WINDOW(self._connections.redis, self._keys, "read", turns, self._kept)
+        return [_turn(await self._values.value(payload)) for payload in cast(list[bytes], reply)]
+
+
+def _whole(turns: Sequence[Turn]) -> list[Turn]:
+    """`turns` without the results whose call is not among them."""
+    called: set[str] = set()
+    whole: list[Turn] = []
+    for turn in turns:
+        if turn.answers is None or turn.answers in called:
+            called.update(turn.calls)
+            whole.append(turn)
+    return whole
+
+
+def _written(turn: Turn) -> Json:
+    return {
+        "role": turn.role,
+        "body": turn.body,
+        "calls": list(turn.calls),
+        "answers": turn.answers,
+        "id": str(turn.id),
+        "agent": turn.agent,
+        "at": turn.at.isoformat(),
+    }
+
+
+def _turn(written: Json) -> Turn:
+    told = cast(dict[str, Json], written)
+    return Turn(
+        role=cast(str, told["role"]),
+        body=told["body"],
+        calls=tuple(cast(list[str], told["calls"])),
+        answers=cast(str | None, told["answers"]),
+        id=UUID(cast(str, told["id"])),
+        agent=cast(str, told["agent"]),
+        at=datetime.fromisoformat(cast(str, told["at"])),
+    )
