@@ -54,6 +54,14 @@ CREATE TEXT SEARCH CONFIGURATION english_folded (COPY = pg_catalog.english);
 ALTER TEXT SEARCH CONFIGURATION english_folded
     ALTER MAPPING FOR hword, hword_part, word WITH public.unaccent, english_stem;
 
+-- What a text is found by: its stems in both languages, unordered.  A Portuguese stemmer knows plurals by their accents,
+-- which folding takes away, so the irregular plurals become singular first (licitações, licitação: one stem).
+CREATE FUNCTION stems(words text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN strip(
+        to_tsvector('lousa.portuguese_folded', regexp_replace(regexp_replace(regexp_replace(
+            lousa.fold(words), '[ao]es\M', 'ao', 'g'), '([ae])is\M', '\1l', 'g'), 'ns\M', 'm', 'g'))
+        || to_tsvector('lousa.english_folded', words));
+
 -- Executions, effects, transcript, artifacts ------------------------------------------------------------------------
 
 CREATE TABLE execution (
@@ -101,7 +109,7 @@ CREATE TABLE transcript (
     occurred_at timestamptz NOT NULL,
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE INDEX transcript_of_session ON transcript (tenant, session, id);
+CREATE INDEX transcript_of_session ON transcript (tenant, session, occurred_at, recorded_at);
 
 CREATE TABLE artifact (
     tenant text NOT NULL CHECK (tenant <> ''),
@@ -113,6 +121,7 @@ CREATE TABLE artifact (
     taken_at timestamptz,                        -- when a field first took it up; an untaken one is collected
     PRIMARY KEY (tenant, subject, digest)
 );
+ALTER TABLE artifact ALTER COLUMN body SET STORAGE EXTERNAL;  -- up to 64 MB: compressing would take longer than writing
 
 -- Memories ----------------------------------------------------------------------------------------------------------
 
@@ -274,7 +283,8 @@ CREATE TABLE fact (
     predicate_name text NOT NULL,                -- as written
     object text NOT NULL,                        -- as written
     object_key text NOT NULL,                    -- folded
-    object_entity uuid,                          -- entity, when the object is a thing rather than a value
+    object_entity uuid,                          -- entity, when the object was stated to be a thing and not a value
+    many boolean NOT NULL,                       -- stated as one of several values at a time
     trust real NOT NULL,
     status text NOT NULL CHECK (status IN ('current', 'superseded', 'contested', 'quarantined', 'withdrawn')),
     valid_from timestamptz NOT NULL,
@@ -284,8 +294,8 @@ CREATE TABLE fact (
     superseded_by uuid
 );
 CREATE INDEX fact_key ON fact (tenant, key, valid_from);
-CREATE INDEX fact_subject ON fact (tenant, subject) WHERE status IN ('current', 'contested');
-CREATE INDEX fact_object ON fact (tenant, object_entity) WHERE object_entity IS NOT NULL AND status IN ('current', 'contested');
+CREATE INDEX fact_subject ON fact (tenant, subject);
+CREATE INDEX fact_object ON fact (tenant, object_key);
 
 -- The ledger --------------------------------------------------------------------------------------------------------
 
@@ -310,7 +320,7 @@ CREATE TABLE ledger_entry (
     subject text NOT NULL,                       -- the data subject's pseudonym; its key can be destroyed
     trace_id text,
     span_id text,
-    payload_digest bytea,                        -- SHA-256 of the ciphertext beside it
+    payload_digest bytea,                        -- SHA-256 of nonce and ciphertext beside it
     schema_version smallint NOT NULL DEFAULT 1,
     PRIMARY KEY (retention, id)
 ) PARTITION BY LIST (retention);
@@ -356,6 +366,7 @@ SELECT extend_ledger(12);
 CREATE TABLE ledger_payload (
     entry uuid PRIMARY KEY,
     tenant text NOT NULL CHECK (tenant <> ''),
+    agent text NOT NULL,                         -- who acted, and may read it; so may an auditor
     subject text NOT NULL,                       -- pseudonym
     nonce bytea NOT NULL,
     ciphertext bytea NOT NULL
@@ -434,7 +445,83 @@ FROM unnest(ARRAY['execution', 'effect', 'transcript', 'artifact', 'memory', 'to
                   'memory_words', 'entity', 'predicate', 'fact', 'ledger_entry', 'ledger_payload', 'subject_key',
                   'seal', 'seal_leaf']) AS name;
 REVOKE UPDATE, DELETE, TRUNCATE ON ledger_entry, seal, seal_leaf FROM lousa_app, lousa_system;
+REVOKE UPDATE, DELETE ON ledger_payload, subject_key FROM lousa_app;
+
+-- A payload is for the agent that acted and for auditors; a transcript for its own session.
+DROP POLICY tenant ON ledger_payload;
+CREATE POLICY readable ON ledger_payload FOR SELECT TO lousa_app USING (
+    tenant = current_tenant() AND (agent = current_agent() OR 'auditor' = ANY (current_roles())));
+CREATE POLICY insertable ON ledger_payload FOR INSERT TO lousa_app WITH CHECK (
+    tenant = current_tenant() AND agent = current_agent());
+DROP POLICY tenant ON transcript;
+CREATE POLICY own_session ON transcript TO lousa_app USING (
+    tenant = current_tenant() AND session = current_session_name());
 GRANT SELECT ON embedding_model TO lousa_app, lousa_system;
+
+-- Words are searched by functions of a role of their own: under row-level security a text match is no index condition,
+-- because the matching operator is not leak-proof.  The role reads this table of ids and lexemes and nothing else, and
+-- its functions ask for tenant and visibility themselves, of the caller's settings.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'lousa_search') THEN
+        CREATE ROLE lousa_search NOLOGIN NOINHERIT;
+    END IF;
+    EXECUTE format('GRANT lousa_search TO %I', current_user);
+END $$;
+GRANT USAGE, CREATE ON SCHEMA lousa TO lousa_search;
+GRANT SELECT ON memory_words TO lousa_search;
+CREATE POLICY searching ON memory_words FOR SELECT TO lousa_search USING (true);
+
+-- How each term reads as a query (its stems in both languages; an identifier, which begins with =, as it is) and how
+-- many memories that the caller may see hold it, counted up to a cap.  Function words of both languages give no row.
+CREATE FUNCTION word_frequencies(terms text[], cap integer)
+    RETURNS TABLE (term text, query text, frequency bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = lousa, public, pg_temp AS $$
+BEGIN
+    FOREACH term IN ARRAY terms LOOP
+        SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, ' | ') INTO query
+        FROM unnest(CASE WHEN starts_with(term, '=') THEN ARRAY[term] ELSE tsvector_to_array(stems(term)) END)
+            AS lexeme;
+        CONTINUE WHEN query IS NULL;
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM memory_words WHERE words @@ %L::tsquery'
+                       ' AND tenant = current_tenant()'
+                       ' AND visible(scope, owner, session, execution, readers, reader_roles) LIMIT $1) AS found', query)
+            INTO frequency USING cap;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- Memories that hold any of the rarer terms, at most `bound` of them, by the sum of the weights of all terms they hold.
+CREATE FUNCTION search_words(any_of text, queries text[], weights float8[], kinds text[], bound integer, k integer)
+    RETURNS TABLE (id uuid, score float8)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = lousa, public, pg_temp AS $$
+DECLARE
+    summed text;
+BEGIN
+    SELECT string_agg(format('(words @@ %L::tsquery)::int * %s::float8', query, weight), ' + ') INTO summed
+    FROM unnest(queries, weights) AS asked (query, weight);
+    RETURN QUERY EXECUTE format(
+        'SELECT id, %s AS score FROM (SELECT id, words FROM memory_words WHERE words @@ %L::tsquery'
+        ' AND tenant = current_tenant() AND visible(scope, owner, session, execution, readers, reader_roles)'
+        ' AND ($1 IS NULL OR kind = ANY ($1)) LIMIT $2) AS held ORDER BY score DESC, id LIMIT $3', summed, any_of)
+        USING kinds, bound, k;
+END $$;
+ALTER FUNCTION word_frequencies OWNER TO lousa_search;
+ALTER FUNCTION search_words OWNER TO lousa_search;
+REVOKE ALL ON FUNCTION word_frequencies, search_words FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION word_frequencies, search_words TO lousa_app, lousa_system;
+REVOKE CREATE ON SCHEMA lousa FROM lousa_search;
+
+-- Takes memories out of layer 2: their words, and their vectors of every model.
+CREATE FUNCTION unindex(ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    model text;
+BEGIN
+    DELETE FROM lousa.memory_words WHERE id = ANY (ids);
+    FOR model IN SELECT fingerprint FROM lousa.embedding_model LOOP
+        EXECUTE format('DELETE FROM lousa.%I WHERE id = ANY ($1)', 'memory_vector_' || model) USING ids;
+    END LOOP;
+END $$;
 
 -- The relay looks for executions of every tenant that still owe changes to the ledger, and for debts that are due.
 CREATE POLICY listing ON execution FOR SELECT TO lousa_system USING (true);

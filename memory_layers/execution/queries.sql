@@ -51,3 +51,150 @@ UPDATE memory
 SET status = %(status)s, superseded_by = coalesce(%(superseded_by)s, superseded_by),
     confirmed_at = CASE WHEN %(status)s = 'live' THEN clock_timestamp() ELSE confirmed_at END
 WHERE id = ANY (%(ids)s)
+
+-- touch_artifact: An artifact that is there already has another hour to be taken up.
+UPDATE artifact SET created_at = clock_timestamp()
+WHERE tenant = %(tenant)s AND subject = %(subject)s AND digest = %(digest)s
+RETURNING size
+
+-- put_artifact: Keep a body; two who put the same at once keep it once.
+INSERT INTO artifact (tenant, subject, digest, body, size)
+VALUES (%(tenant)s, %(subject)s, %(digest)s, %(body)s, %(size)s)
+ON CONFLICT (tenant, subject, digest) DO UPDATE SET created_at = clock_timestamp()
+
+-- get_artifact: The body.
+SELECT body FROM artifact WHERE tenant = %(tenant)s AND subject = %(subject)s AND digest = %(digest)s
+
+-- take_artifacts: Something refers to them now.
+UPDATE artifact SET taken_at = coalesce(taken_at, clock_timestamp())
+FROM unnest(%(subjects)s::text[], %(digests)s::bytea[]) AS wanted (subject, digest)
+WHERE artifact.tenant = %(tenant)s AND artifact.subject = wanted.subject AND artifact.digest = wanted.digest
+
+-- collect_artifacts: What nothing ever referred to.
+DELETE FROM artifact
+WHERE tenant = current_tenant() AND taken_at IS NULL AND created_at < clock_timestamp() - %(older_than)s::interval
+
+-- subject_keys: The keys of data subjects, as far as they have one.
+SELECT name, pseudonym, key FROM subject_key WHERE tenant = %(tenant)s AND name = ANY (%(names)s)
+
+-- create_subject_keys: A key for each subject that has none; whoever came first decided.
+INSERT INTO subject_key (tenant, name, pseudonym, key)
+SELECT %(tenant)s, name, pseudonym, key
+FROM unnest(%(names)s::text[], %(pseudonyms)s::text[], %(keys)s::bytea[]) AS new (name, pseudonym, key)
+ON CONFLICT (tenant, name) DO NOTHING
+
+-- append_entries: Entries that are not there yet, each with its payload; returns the new ones.
+WITH given AS (
+    SELECT * FROM json_to_recordset(%(rows)s) AS given (
+        id uuid, retention text, execution uuid, session text, agent text, agent_version text, on_behalf_of text,
+        occurred_at timestamptz, action text, memory uuid, field text, version_before bigint, version_after bigint,
+        outcome text, basis jsonb, subject text, trace_id text, span_id text, payload_digest bytea, nonce bytea,
+        ciphertext bytea
+    )
+), fresh AS (
+    INSERT INTO ledger_entry (
+        id, retention, tenant, execution, session, agent, agent_version, on_behalf_of, occurred_at, action, memory,
+        field, version_before, version_after, outcome, basis, subject, trace_id, span_id, payload_digest
+    )
+    SELECT id, retention, current_tenant(), execution, session, agent, agent_version, on_behalf_of, occurred_at, action,
+        memory, field, version_before, version_after, outcome, basis, subject, trace_id, span_id, payload_digest
+    FROM given
+    ON CONFLICT (retention, id) DO NOTHING
+    RETURNING id
+), kept AS (
+    INSERT INTO ledger_payload (entry, tenant, agent, subject, nonce, ciphertext)
+    SELECT id, current_tenant(), agent, subject, nonce, ciphertext
+    FROM given WHERE ciphertext IS NOT NULL AND id IN (SELECT id FROM fresh)
+)
+SELECT id FROM fresh
+
+-- find_entries: What the ledger says of operations: a repeat is answered from here.
+SELECT id, memory, outcome FROM ledger_entry WHERE id = ANY (%(ids)s)
+
+-- trail: An execution's entries in order; a payload only for those who may read it and while its key exists.
+SELECT entry.*, payload.nonce, payload.ciphertext, subject_key.key
+FROM ledger_entry AS entry
+LEFT JOIN ledger_payload AS payload ON payload.entry = entry.id
+LEFT JOIN subject_key ON subject_key.tenant = payload.tenant AND subject_key.pseudonym = payload.subject
+WHERE entry.tenant = current_tenant() AND entry.execution = %(execution)s
+ORDER BY entry.occurred_at, entry.recorded_at, entry.version_after, entry.id
+
+-- create_execution: The row is there before the first change of its board, so every relay knows the stream.
+INSERT INTO execution (id, tenant, session, pipeline, goal, started_at)
+VALUES (%(id)s, current_tenant(), %(session)s, %(pipeline)s, %(goal)s, %(now)s)
+ON CONFLICT (id) DO NOTHING
+RETURNING id
+
+-- get_execution: One execution.
+SELECT id, session, pipeline, goal, status, question, answer, result, started_at, ended_at, drained
+FROM execution WHERE tenant = current_tenant() AND id = %(id)s
+
+-- lock_execution: One execution, held until the transaction ends, so that its status moves one step at a time.
+SELECT id, session, pipeline, goal, status, question, answer, result, started_at, ended_at, drained
+FROM execution WHERE tenant = current_tenant() AND id = %(id)s
+FOR UPDATE
+
+-- list_executions: The newest first.
+SELECT id, session, pipeline, goal, status, question, answer, result, started_at, ended_at, drained
+FROM execution
+WHERE tenant = current_tenant() AND (%(session)s::text IS NULL OR session = %(session)s)
+  AND (%(status)s::text IS NULL OR status = %(status)s)
+ORDER BY id DESC LIMIT %(limit)s
+
+-- move_execution: A step of its status, with what came of it.
+UPDATE execution
+SET status = %(status)s, question = %(question)s, answer = %(answer)s, result = %(result)s, ended_at = %(ended_at)s
+WHERE id = %(id)s
+
+-- intend_effect: Only one attempt ever gets to run an effect: the one whose row this is.
+INSERT INTO effect (tenant, execution, key, name, agent, task, state, intended_at)
+VALUES (current_tenant(), %(execution)s, %(key)s, %(name)s, %(agent)s, %(task)s, 'intended', %(now)s)
+ON CONFLICT (tenant, execution, key) DO NOTHING
+RETURNING key
+
+-- lock_effect: What is known of an effect, held until the transaction ends.
+SELECT name, agent, task, state, result, intended_at
+FROM effect WHERE tenant = current_tenant() AND execution = %(execution)s AND key = %(key)s
+FOR UPDATE
+
+-- retake_effect: Whoever found out that it never happened tries again, in its own name.
+UPDATE effect SET state = 'intended', result = NULL, ended_at = NULL, agent = %(agent)s, task = %(task)s,
+    intended_at = %(now)s
+WHERE tenant = current_tenant() AND execution = %(execution)s AND key = %(key)s
+
+-- end_effect: How it ended.
+UPDATE effect SET state = %(state)s, result = %(result)s, ended_at = %(now)s
+WHERE tenant = current_tenant() AND execution = %(execution)s AND key = %(key)s
+
+-- append_turns: Turns that are not there yet.
+INSERT INTO transcript (id, tenant, session, execution, agent, role, body, occurred_at)
+SELECT id, current_tenant(), session, execution, agent, role, body, occurred_at
+FROM json_to_recordset(%(rows)s) AS given (
+    id uuid, session text, execution uuid, agent text, role text, body jsonb, occurred_at timestamptz
+)
+ON CONFLICT (id) DO NOTHING
+
+-- last_turns: The newest of a session, newest first.
+SELECT id, session, execution, agent, role, body, occurred_at
+FROM transcript
+WHERE tenant = current_tenant() AND session = %(session)s
+  AND (%(before)s::uuid IS NULL
+       OR (occurred_at, recorded_at) < (SELECT occurred_at, recorded_at FROM transcript WHERE id = %(before)s))
+ORDER BY occurred_at DESC, recorded_at DESC LIMIT %(limit)s
+
+-- insert_decisions: What was decided, beside the memory of it.
+INSERT INTO decision (id, tenant, execution, agent, question, outcome, reasons, evidence, decided_at)
+SELECT id, current_tenant(), execution, agent, question, outcome, reasons, evidence, decided_at
+FROM json_to_recordset(%(rows)s) AS given (
+    id uuid, execution uuid, agent text, question text, outcome jsonb, reasons jsonb, evidence jsonb,
+    decided_at timestamptz
+)
+ON CONFLICT (id) DO NOTHING
+
+-- list_decisions: Those whose memory the caller may see, newest first.
+SELECT decision.id, decision.execution, decision.agent, decision.question, decision.outcome, decision.reasons,
+    decision.evidence, decision.decided_at
+FROM decision JOIN memory ON memory.id = decision.id
+WHERE decision.tenant = current_tenant() AND memory.status IN ('live', 'contested')
+  AND (%(execution)s::uuid IS NULL OR decision.execution = %(execution)s)
+ORDER BY decision.id DESC LIMIT %(limit)s

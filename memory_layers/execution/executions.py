@@ -1,0 +1,195 @@
+"""Executions: one run towards one goal, from its first row to its end.
+
+The row is there before the first change of the run's board. From then on its status moves one guarded step at a time:
+
+    running ──wait──▶ waiting ──answer──▶ running
+       └──────────finish─────────┴──▶ accepted | rejected | failed
+
+An ended execution is never opened again. Asking for a step that was already taken, with the same words, is a repeat and
+changes nothing; with other words it is refused. Every step has its entry in the ledger, in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from ...infra.clock import Clock, SystemClock
+from ...infra.connections import Connection, Connections
+from ...infra.errors import BadInput, NotFound
+from ...infra.identity import Principal
+from ...infra.ids import new_id
+from ...infra.sql import load_queries
+from ..records import Json
+from . import ledger
+
+_QUERIES = load_queries(__package__ or "")
+
+Ended = Literal["accepted", "rejected", "failed"]
+ExecutionStatus = Literal["running", "waiting"] | Ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One run. `question` is what a person was asked last, `answer` what they said to it."""
+
+    id: UUID
+    session: str
+    pipeline: str
+    goal: Json
+    status: ExecutionStatus
+    question: Json
+    answer: Json
+    result: Json
+    started_at: datetime
+    ended_at: datetime | None
+    drained: bool
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over for good."""
+        return self.status not in ("running", "waiting")
+
+
+class Executions:
+    """The runs of a tenant."""
+
+    def __init__(self, connections: Connections, clock: Clock | None = None) -> None:
+        self._connections = connections
+        self._clock = clock or SystemClock()
+
+    async def create(self, principal: Principal, pipeline: str, goal: Json, *, execution: UUID | None = None) -> UUID:
+        """Begin an execution in the principal's session; its id. Beginning `execution` again changes nothing."""
+        identifier = execution or new_id()
+        async with self._connections.transaction(replace(principal, execution=identifier)) as connection:
+            parameters = {"id": identifier, "session": principal.session, "pipeline": pipeline, "goal": Jsonb(goal)}
+            cursor = await connection.execute(_QUERIES["create_execution"], {**parameters, "now": self._clock.now()})
+            if await cursor.fetchone() is not None:
+                await self._record(
+                    connection, principal, identifier, "execution.begin", "running", {"goal": goal}, pipeline
+                )
+        return identifier
+
+    async def get(self, principal: Principal, execution: UUID) -> Execution:
+        """One execution.
+
+        Raises:
+            NotFound: this tenant has none of that id.
+        """
+        async with self._connections.transaction(principal) as connection:
+            return await _one(connection, "get_execution", principal, execution)
+
+    async def list(
+        self,
+        principal: Principal,
+        *,
+        session: str | None = None,
+        status: ExecutionStatus | None = None,
+        limit: int = 100,
+    ) -> list[Execution]:
+        """Executions, the newest first."""
+        async with self._connections.transaction(principal) as connection, connection.cursor(row_factory=dict_row) as c:
+            await c.execute(_QUERIES["list_executions"], {"session": session, "status": status, "limit": limit})
+            return [_execution(row) for row in await c.fetchall()]
+
+    async def wait(self, principal: Principal, execution: UUID, question: Json) -> Execution:
+        """Leave it waiting for a person, with what they are asked."""
+        async with self._connections.transaction(principal) as connection:
+            now = await _one(connection, "lock_execution", principal, execution)
+            if now.status == "waiting" and now.question == question:
+                return now
+            if now.status != "running":
+                raise BadInput(f"execution {execution} is {now.status!r}: only a running one can begin to wait")
+            then = replace(now, status="waiting", question=question, answer=None)
+            await self._move(connection, principal, then, "execution.wait", {"question": question})
+            return then
+
+    async def answer(self, principal: Principal, execution: UUID, answer: Json) -> Execution:
+        """Say what the person said; it runs on from there."""
+        async with self._connections.transaction(principal) as connection:
+            now = await _one(connection, "lock_execution", principal, execution)
+            if now.status == "running" and now.question is not None and now.answer == answer:
+                return now
+            if now.status != "waiting":
+                raise BadInput(f"execution {execution} is {now.status!r} and waits for no answer")
+            then = replace(now, status="running", answer=answer)
+            await self._move(connection, principal, then, "execution.answer", {"answer": answer})
+            return then
+
+    async def finish(self, principal: Principal, execution: UUID, status: Ended, result: Json = None) -> Execution:
+        """End it, with its result."""
+        async with self._connections.transaction(principal) as connection:
+            now = await _one(connection, "lock_execution", principal, execution)
+            if now.ended:
+                if (now.status, now.result) == (status, result):
+                    return now
+                raise BadInput(f"execution {execution} ended as {now.status!r}: an ended one is never opened again")
+            then = replace(now, status=status, result=result, ended_at=self._clock.now())
+            await self._move(connection, principal, then, "execution.end", {"result": result})
+            return then
+
+    async def _move(
+        self,
+        connection: Connection,
+        principal: Principal,
+        then: Execution,
+        action: str,
+        payload: Mapping[str, Json],
+    ) -> None:
+        parameters: dict[str, object] = {
+            "id": then.id,
+            "status": then.status,
+            "question": _jsonb(then.question),
+            "answer": _jsonb(then.answer),
+            "result": _jsonb(then.result),
+            "ended_at": then.ended_at,
+        }
+        await connection.execute(_QUERIES["move_execution"], parameters)
+        await self._record(connection, principal, then.id, action, then.status, payload)
+
+    async def _record(
+        self,
+        connection: Connection,
+        principal: Principal,
+        execution: UUID,
+        action: str,
+        outcome: str,
+        payload: Mapping[str, Json],
+        pipeline: str | None = None,
+    ) -> None:
+        entry = ledger.Entry(
+            id=new_id(),  # the row is locked and its status changed: this transaction is the step's only one
+            tenant=principal.tenant,
+            agent=principal.agent,
+            session=principal.session,
+            execution=execution,
+            action=action,
+            outcome=outcome,
+            occurred_at=self._clock.now(),
+            basis={"pipeline": pipeline} if pipeline else {},
+            payload=payload,
+        )
+        await ledger.append(connection, [entry])
+
+
+async def _one(connection: Connection, query: str, principal: Principal, execution: UUID) -> Execution:
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(_QUERIES[query], {"id": execution})
+        row = await cursor.fetchone()
+    if row is None:
+        raise NotFound(f"tenant {principal.tenant!r} has no execution {execution}: 'lousa board' lists those there are")
+    return _execution(row)
+
+
+def _execution(row: Mapping[str, Any]) -> Execution:
+    return Execution(**row)
+
+
+def _jsonb(value: Json) -> Jsonb | None:
+    return None if value is None else Jsonb(value)
