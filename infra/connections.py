@@ -58,7 +58,8 @@ class Connections:
             await self.redis.ping()
         except (RedisConnectionError, RedisTimeoutError, OSError) as error:
             raise ServerUnavailable(
-                f"Redis at {_shown(self.redis_url)} does not answer ({error}): is it running, is LOUSA_REDIS_URL right?"
+                f"Redis at {without_password(self.redis_url)} does not answer ({error}):"
+                " is it running, is LOUSA_REDIS_URL right?"
             ) from error
         self._pool = AsyncConnectionPool(
             self.postgres_url, min_size=1, max_size=self.pool_size, open=False, timeout=10.0, name="lousa"
@@ -103,11 +104,11 @@ class Connections:
                 yield connection
         except PoolTimeout as error:
             raise ServerUnavailable(
-                f"Postgres at {_shown(self.postgres_url)} gave no connection in {self._pool.timeout:g} s:"
+                f"Postgres at {without_password(self.postgres_url)} gave no connection in {self._pool.timeout:g} s:"
                 " is it running, is LOUSA_POSTGRES_URL right, is max_connections high enough?"
             ) from error
         except OperationalError as error:
-            raise ServerUnavailable(f"Postgres at {_shown(self.postgres_url)} failed: {error}") from error
+            raise ServerUnavailable(f"Postgres at {without_password(self.postgres_url)} failed: {error}") from error
 
     def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:
         pool = BlockingConnectionPool.from_url(
@@ -123,7 +124,7 @@ class Connections:
         return Redis.from_pool(pool)
 
 
-def _shown(url: str) -> str:
+def without_password(url: str) -> str:
     """An address without its password."""
     head, at, tail = url.rpartition("@")
     return f"{head.split('://', 1)[0]}://…@{tail}" if at else url
