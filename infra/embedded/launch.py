@@ -20,6 +20,7 @@ import sys
 import time
 
 CLONE_NEWUSER = 0x10000000
+PR_SET_DUMPABLE = 4
 REFUSED, HELD, FAILED = 3, 4, 5
 
 
@@ -73,6 +74,10 @@ def become(spec):
         line = json.dumps({**spec["life"]["line"], "pid": os.getpid()}).encode()
         os.ftruncate(life, os.pwrite(life, line, 0))
         os.set_inheritable(life, True)
+    if spec["namespace"]:  # loaded as long as we may: the next user may not see Python's own files
+        import ctypes
+
+        libc = ctypes.CDLL(None)
     uid, gid = spec["uid"], spec["gid"]
     if uid is not None:
         for fd in (log, life):
@@ -82,7 +87,7 @@ def become(spec):
         os.setgid(gid)
         os.setuid(uid)
     if spec["namespace"]:
-        enter_namespace()
+        enter_namespace(libc, spec["alias"])
     if not spec["command"]:
         os._exit(0)
     os.chdir(spec["folder"])
@@ -101,18 +106,18 @@ def lock(fd):
     raise Refusal(HELD, "another server holds the life file")
 
 
-def enter_namespace():
-    """Be `nobody` to ourselves and still own root's files: PostgreSQL refuses to run as root, and this is not root."""
+def enter_namespace(libc, alias):
+    """Be `alias` to ourselves and still own our files: PostgreSQL refuses root, and initdb a user without a name."""
+    uid, gid = os.getuid(), os.getgid()  # inside, they have no name yet
     try:
-        if hasattr(os, "unshare"):
-            os.unshare(CLONE_NEWUSER)  # pyright: ignore[reportAttributeAccessIssue]  # since Python 3.12
-        else:
-            import ctypes
-
-            libc = ctypes.CDLL(None, use_errno=True)
-            if libc.unshare(CLONE_NEWUSER):
-                raise OSError(ctypes.get_errno(), "unshare")
-        for name, value in (("setgroups", "deny"), ("uid_map", "65534 0 1"), ("gid_map", "65534 0 1")):
+        if libc.unshare(CLONE_NEWUSER):
+            raise OSError("unshare")
+        libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # who changed its user may not write into its own /proc else
+        for name, value in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{alias} {uid} 1"),
+            ("gid_map", f"{alias} {gid} 1"),
+        ):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(value)
     except (OSError, AttributeError) as error:

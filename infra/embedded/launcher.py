@@ -11,8 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .life import Life
-from .privileges import RunAs
+from .privileges import RunAs, nobody
 
+REFUSED = 3
+"""The launcher's exit code when it may not make a user namespace."""
 HELD = 4
 """The launcher's exit code when another program holds the life file."""
 
@@ -48,6 +50,7 @@ async def launch(
         "environment": _environment(),
         "detach": detach,
         "words": words,
+        "alias": nobody().uid,
         **asdict(what.who),
     }
     script = str(Path(__file__).with_name("launch.py"))

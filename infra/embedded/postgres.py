@@ -26,11 +26,11 @@ from pathlib import Path
 
 from ..errors import HomeInUse, ServerUnavailable
 from . import privileges
-from .launcher import HELD, Launch, can_enter_namespace, run_to_end
+from .launcher import HELD, REFUSED, Launch, can_enter_namespace, run_to_end
 from .life import Life
 from .privileges import RunAs
 from .programs import postgres_folder, wheel_version
-from .server import State
+from .server import State, size, tail
 
 PORT = "5432"
 SOCKET = f".s.PGSQL.{PORT}"
@@ -139,21 +139,18 @@ class Postgres:
         how = "--auth=trust --encoding=UTF8 --locale-provider=builtin --builtin-locale=C.UTF-8 --locale=C"
         whose = (f"--username={ROLE}", "--no-sync", "--no-instructions")
         life = self.home / f"{self.name}.life"
+        alone = (str(programs / "bin" / "postgres"), "--single", "-D", str(work), "template1")
+        begun = size(log)
         for command, words in (
             ((*init, *how.split(), *whose), ""),
-            (
-                (str(programs / "bin" / "postgres"), "--single", "-D", str(work), "template1"),
-                f"CREATE DATABASE {DATABASE}\n",
-            ),
+            (alone, f"CREATE DATABASE {DATABASE}\n"),
             ((*init, "--sync-only"), ""),
         ):
-            launch = Launch(command=command, folder=work, who=who)
+            launch = Launch(command=command, folder=work, who=privileges.with_a_name(who))
             code = await run_to_end(launch, log=log, life=life, words=words)
-            if code == HELD:
-                raise BlockingIOError("an initialisation whose owner was killed still runs")
             if code:
-                shutil.rmtree(work, ignore_errors=True)
-                raise ServerUnavailable(f"PostgreSQL's data could not be initialised in {str(place)!r} (code {code})")
+                await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
+                raise _failure(code, place, tail(log, begun))
         await asyncio.to_thread(_put_in_place, work, place / "postgres", data)
 
     def _place_for(self, who: RunAs) -> Path:
@@ -169,6 +166,18 @@ class Postgres:
         place.mkdir(mode=0o700, exist_ok=True)
         who.give(place)
         return place
+
+
+def _failure(code: int, place: Path, said: str) -> OSError | ServerUnavailable:
+    if code == HELD:
+        return BlockingIOError("an initialisation whose owner was killed still runs")
+    if code == REFUSED and os.geteuid() != 0:
+        said = (
+            f"user {os.geteuid()} has no name on this system, PostgreSQL's initdb wants one, and user namespaces are "
+            "refused: add the user to /etc/passwd, or run as one that is there"
+        )
+    way_out = "free some space and try again; it said" if "No space left" in said else "it said"
+    return ServerUnavailable(f"PostgreSQL's data could not be initialised in {str(place)!r}; {way_out}:\n{said}")
 
 
 def _forget_stale_pid(data: Path) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import pwd
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import HomeInUse, SettingsError
@@ -61,6 +61,15 @@ def nobody() -> RunAs:
     except KeyError:
         return RunAs(uid=65534, gid=65534)
     return RunAs(uid=entry.pw_uid, gid=entry.pw_gid)
+
+
+def with_a_name(who: RunAs) -> RunAs:
+    """As `who`, but under another's name if the system has none for them (as with `docker run --user 1234`)."""
+    try:
+        pwd.getpwuid(os.geteuid() if who.uid is None else who.uid)
+    except KeyError:
+        return replace(who, namespace=True)
+    return who
 
 
 def owner_of(home: Path) -> RunAs:

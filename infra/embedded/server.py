@@ -114,7 +114,7 @@ class Server:
 
     async def _start(self, fsync: str) -> Life:
         _rotate(self.log)
-        begun = self.log.stat().st_size if self.log.exists() else 0
+        begun = size(self.log)
         prepared = await self.program.prepare(self.log)
         sockets = sockets_for(self._home, prepared.who)
         program = Path(prepared.command[0]).name
@@ -208,6 +208,11 @@ class Server:
         said = why.strip() or tail(self.log, begun) or "it said nothing"
         way_out = "free some space and try again" if "No space left" in said else f"its whole log is {str(self.log)!r}"
         return ServerUnavailable(f"the embedded {self.program.name} server did not start; {way_out}; it said:\n{said}")
+
+
+def size(log: Path) -> int:
+    """How long a log is, so that `tail` can tell what is new."""
+    return log.stat().st_size if log.exists() else 0
 
 
 def tail(log: Path, begun: int = 0, lines: int = 12) -> str:
