@@ -19,7 +19,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
@@ -135,7 +135,7 @@ def _starts_a_loop(statement: ast.stmt) -> bool:
 
 
 @contextmanager
-def _failures_in(place: Path) -> Iterator[None]:
+def _failures_in(place: Path) -> Generator[None]:
     """Whatever the user's code raises on import becomes a `PipelineError` that names the line."""
     try:
         yield

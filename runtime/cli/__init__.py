@@ -169,10 +169,10 @@ def trail(context: typer.Context, execution: Identifier, json: AsJson = False) -
 @app.command()
 def doctor(context: typer.Context, json: AsJson = False) -> None:
     """Say what is in force, and what is wrong."""
-    from .. import doctor
+    from . import checks
 
     outer = frame.of(context)
-    outer.perform(doctor.doctor(outer, json=json))
+    outer.perform(checks.doctor(outer, json=json))
 
 
 @app.command()

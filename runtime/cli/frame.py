@@ -7,6 +7,8 @@ A reader that goes away (`| head`) ends the program without a word; Ctrl-C says 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import signal
 import sys
 import traceback
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
     from ..app import Runtime
 
 FAILED, WAITING, CONFLICT, UNWELL, REJECTED, INTERRUPTED, ENDED, PIPE_CLOSED = 1, 3, 7, 8, 10, 130, 143, 141
-
-
-class OutputClosed(Exception):
-    """Whoever read our output has gone."""
 
 
 @dataclass(slots=True)
@@ -55,17 +53,23 @@ class Frame:
 
         return open(self.settings(**more), clock=clock)
 
+    def command(self, *words: str) -> str:
+        """A command line that a person may type here to the same effect: as `lousa` is reached, on the same data."""
+        home = () if self.home is None else ("--home", str(self.home))
+        tenant = () if self.tenant is None else ("--tenant", self.tenant)
+        return shlex.join([*_reached(), *words, *home, *tenant])
+
     def perform(self, verb: Coroutine[object, object, int]) -> NoReturn:
         """Run a verb to its end and leave with its exit code."""
         import asyncio  # here, because `--help` needs none of it
 
         try:
             code = asyncio.run(_ended_politely(verb))
-            flush()
+            sys.stdout.flush()
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
             say("interrupted", *self.on_interrupt)
             code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else ENDED
-        except (OutputClosed, BrokenPipeError):
+        except BrokenPipeError:
             code = _leave_the_pipe()
         except LousaError as error:
             code = self._explain(error, str(error), error.exit_code)
@@ -115,16 +119,15 @@ def say(*lines: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def flush() -> None:
-    """Let the reader have all of it.
-
-    Raises:
-        OutputClosed: there is no reader any more.
-    """
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError as error:
-        raise OutputClosed from error
+def _reached() -> tuple[str, ...]:
+    """How this program is called from here: by its name if that finds it, else by its path."""
+    script = Path(sys.executable).with_name("lousa")
+    found = shutil.which("lousa")
+    if found is not None and Path(found).parent == script.parent:
+        return ("lousa",)
+    if not script.exists():
+        return (sys.executable, "-m", "lousa")
+    return (str(script.relative_to(Path.cwd())) if script.is_relative_to(Path.cwd()) else str(script),)
 
 
 async def _ended_politely(verb: Coroutine[object, object, int]) -> int:

@@ -21,15 +21,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .frame import OutputClosed, flush
-
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _WIDTH_OF_A_FILE = 160
 
 
 class _Output(Console):
     def on_broken_pipe(self) -> NoReturn:
-        raise OutputClosed
+        raise BrokenPipeError
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -41,11 +39,8 @@ def console(*, stderr: bool = False) -> Console:
 
 def emit(value: object) -> None:
     """One JSON value on a line of its own."""
-    try:
-        sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, allow_nan=False) + "\n")
-    except BrokenPipeError as error:
-        raise OutputClosed from error
-    flush()
+    sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
 
 
 def show(*things: object) -> None:
@@ -56,7 +51,7 @@ def show(*things: object) -> None:
             out.print(Text(clean(thing)), soft_wrap=True)
         else:
             out.print(thing)
-    flush()
+    sys.stdout.flush()
 
 
 def table(*columns: str, rows: Iterable[Iterable[object]], title: str | None = None) -> Table:

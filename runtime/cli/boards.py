@@ -1,0 +1,121 @@
+"""`board`: what an execution's agents share, read, followed or written by a person or a script.
+
+A write that would replace something must name the version it replaces, so that no person overwrites an agent unseen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import UUID
+
+from ...infra.errors import BadInput, NotFound
+from ...memory_layers.conversation.board import ANY, Board, Conflict, Expect, Written
+from ...memory_layers.conversation.changes import Change, Snapshot
+from ..app import Runtime
+from ..output import emit, short, show, table
+from .frame import CONFLICT, Frame, say
+from .runs import identified, read_json
+
+LOOK_AGAIN = 1.0
+"""Seconds without a change after which a watcher asks whether the execution has ended."""
+
+
+async def board(
+    frame: Frame,
+    execution: str,
+    field: str | None,
+    *,
+    watch: bool,
+    write: str | None,
+    expect: str | None,
+    agent: str,
+    json: bool,
+) -> int:
+    """The verb."""
+    identifier = identified(execution)
+    if write is not None and (field is None or watch):
+        raise BadInput("--write needs the field that it writes, and no --watch")
+    if expect is not None and write is None:
+        raise BadInput("--expect goes with --write")
+    expected = _expected(expect)
+    async with frame.open() as runtime:
+        record = await runtime.execution(identifier)
+        of = runtime.board(identifier, agent=agent, session=record.session)
+        if write is not None and field is not None:
+            return await _write(of, field, write, expected, json=json)
+        if watch:
+            return await _watch(runtime, identifier, of, field or "*", json=json)
+        return await _read(of, field, json=json)
+
+
+async def _read(of: Board, field: str | None, *, json: bool) -> int:
+    if field is not None and "*" not in field:
+        value, version = await of.read_versioned(field)
+        if version == 0:
+            raise NotFound(
+                f"the board has no field {field!r} (a board is kept for a day after its execution has ended)"
+            )
+        if json:
+            emit({"field": field, "value": value, "version": version})
+        else:
+            show(value if isinstance(value, str) else short(value, 1_000_000))
+        return 0
+    fields = await of.read_all(field or "*")
+    if json:
+        emit(fields)
+    else:
+        show(table("field", "version", "value", rows=[(name, of.seen[name], short(v)) for name, v in fields.items()]))
+    return 0
+
+
+async def _write(of: Board, field: str, value: str, expected: Expect, *, json: bool) -> int:
+    match await of.write(field, read_json(value), expect=expected):
+        case Written(version=version):
+            if json:
+                emit({"field": field, "written": True, "version": version})
+            else:
+                show(f"{field} is at version {version}")
+            return 0
+        case Conflict(version=version, value=there):
+            if json:
+                emit({"field": field, "written": False, "version": version, "value": there})
+            say(f"conflict: {field!r} is at version {version}, {short(there)}; --expect {version} overwrites it")
+            return CONFLICT
+
+
+async def _watch(runtime: Runtime, execution: UUID, of: Board, pattern: str, *, json: bool) -> int:
+    """What is there, then every change, until the execution has ended."""
+    start = await of.snapshot(pattern)
+    _told(start, json=json)
+    async with of.watch(since=start.cursor, fields=pattern) as changes:
+        last_look = False
+        while True:
+            try:
+                _told(await asyncio.wait_for(anext(changes), LOOK_AGAIN), json=json)
+            except TimeoutError:
+                if last_look:
+                    return 0
+                last_look = (await runtime.execution(execution)).status in ("accepted", "rejected", "failed")
+
+
+def _told(news: Change | Snapshot, *, json: bool) -> None:
+    if json:
+        emit(news)
+        return
+    match news:
+        case Snapshot(fields=fields):
+            show(*(f"{name} = {short(value)}" for name, value in fields.items()))
+        case Change(action="delete", field=name, version=version, agent=agent, at=at):
+            show(f"{at:%H:%M:%S} {name} deleted at version {version} by {agent}")
+        case Change(field=name, version=version, value=value, agent=agent, at=at):
+            show(f"{at:%H:%M:%S} {name} = {short(value)}  (version {version}, {agent})")
+
+
+def _expected(expect: str | None) -> Expect:
+    if expect is None:
+        return None
+    if expect == "any":
+        return ANY
+    if not expect.isascii() or not expect.isdigit():
+        raise BadInput(f"--expect is a version (a number) or `any`, not {expect!r}")
+    return int(expect)

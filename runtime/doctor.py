@@ -1,0 +1,211 @@
+"""What is in force and what is wrong, found by looking: nothing here is repaired, moved or deleted.
+
+A check is `ok`, a `note` (worth knowing, nothing to do) or `wrong`, and then it says what to do. Servers that others
+run are asked what they promise: an acknowledged write is as safe as their settings, not ours. What cannot be asked,
+because a managed server hides it, is a note that says so.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from psycopg.rows import dict_row
+from redis.exceptions import ResponseError
+
+from ..infra.connections import Connections, without_password
+from ..infra.errors import LousaError
+from ..infra.migrate import known
+from ..infra.settings import Settings
+from ..infra.sql import load_queries
+from ..memory_layers.conversation.keys import board_keys
+from ..memory_layers.embedding import load as load_embedder
+
+State = Literal["ok", "note", "wrong"]
+Row = Mapping[str, Any]
+
+TOO_LARGE = 10 * 1024
+"""Bytes of a board value above which it should have been an artifact."""
+LEAST_SPACE = 512 * 1024 * 1024
+LONG_OWED = 3_600.0
+
+_QUERIES = load_queries(__package__ or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at."""
+
+    what: str
+    state: State
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """One setting, its value, and who said so: the command line, the environment, or nobody."""
+
+    variable: str
+    value: str
+    origin: Literal["command line", "environment", "default"]
+
+
+def in_force(settings: Settings, given: frozenset[str]) -> list[InForce]:
+    """The settings; `given` are those that the command line named. Passwords are left out."""
+    lines: list[InForce] = []
+    for name in type(settings).model_fields:
+        value: object = getattr(settings, name)
+        shown = "" if value is None else without_password(value) if name.endswith("_url") else str(value)  # pyright: ignore[reportArgumentType]  # a url is text
+        said = "environment" if name in settings.model_fields_set else "default"
+        lines.append(
+            InForce(variable=f"LOUSA_{name.upper()}", value=shown, origin="command line" if name in given else said)
+        )
+    return lines
+
+
+async def examine(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
+    """Everything that can be looked at while the servers answer."""
+    yield _space(settings)
+    async for check in _redis(settings, connections):
+        yield check
+    async for check in _postgres(settings, connections):
+        yield check
+    for check in await _work(connections):
+        yield check
+    yield await _large_values(connections)
+
+
+def _space(settings: Settings) -> Check:
+    free = shutil.disk_usage(settings.home if settings.home.exists() else settings.home.anchor).free
+    said = f"{free / 1e9:.1f} GB are free at {str(settings.home)!r}"
+    if free < LEAST_SPACE:
+        return Check(what="disk", state="wrong", said=f"{said}: free some, a full disk refuses every write")
+    return Check(what="disk", state="ok", said=said)
+
+
+async def _redis(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
+    said = cast("dict[str, object]", await connections.redis.info("server"))  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+    name = "Valkey" if "valkey_version" in said else "Redis"
+    where = "embedded" if settings.redis_url is None else without_password(settings.redis_url)
+    yield Check(
+        what="redis", state="ok", said=f"{name} {said.get('valkey_version', said.get('redis_version'))}, {where}"
+    )
+    try:
+        told = cast(
+            "dict[str, str]",
+            await connections.redis.config_get("appendonly", "appendfsync", "maxmemory-policy", "maxmemory"),  # pyright: ignore[reportUnknownMemberType]
+        )
+    except ResponseError:
+        yield Check(
+            what="redis promises", state="note", said="the server does not say what it promises (CONFIG is refused)"
+        )
+        return
+    yield _redis_promise({_text(key): _text(value) for key, value in told.items()})
+    yield _eviction({_text(key): _text(value) for key, value in told.items()})
+
+
+def _redis_promise(told: Mapping[str, str]) -> Check:
+    match told.get("appendonly"), told.get("appendfsync"):
+        case "yes", "always":
+            return Check(what="redis promises", state="ok", said="appendfsync always: what is acknowledged is on disk")
+        case "yes", "everysec":
+            said = "appendfsync everysec: may lose what it acknowledged in its last second"
+            return Check(what="redis promises", state="note", said=said)
+        case "yes", other:
+            said = f"appendfsync {other}: may lose half a minute; set appendfsync to always, or to everysec"
+            return Check(what="redis promises", state="wrong", said=said)
+        case _:
+            said = "appendonly is off: a restart loses running executions; set appendonly to yes"
+            return Check(what="redis promises", state="wrong", said=said)
+
+
+def _eviction(told: Mapping[str, str]) -> Check:
+    policy = told.get("maxmemory-policy", "unknown")
+    if policy != "noeviction" and told.get("maxmemory", "0") != "0":
+        said = (
+            f"maxmemory-policy {policy}: a full server throws boards and unaudited changes away; set it to noeviction"
+        )
+        return Check(what="redis eviction", state="wrong", said=said)
+    return Check(what="redis eviction", state="ok", said=f"maxmemory-policy {policy}")
+
+
+async def _postgres(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
+    async with connections.owner_transaction() as connection:
+        cursor = connection.cursor(row_factory=dict_row)
+        schema = cast(Row, await (await cursor.execute(_QUERIES["schema"])).fetchone())
+        models = cast("list[Row]", await (await cursor.execute(_QUERIES["models"])).fetchall())
+    where = "embedded" if settings.postgres_url is None else without_password(settings.postgres_url)
+    yield Check(
+        what="postgres", state="ok", said=f"PostgreSQL {schema['version']} with pgvector {schema['vector']}, {where}"
+    )
+    off = [name for name in ("fsync", "synchronous_commit", "full_page_writes") if schema[name] == "off"]
+    if off:
+        said = f"{', '.join(off)} off: a crash loses what was committed; set to on"
+        yield Check(what="postgres promises", state="wrong", said=said)
+    else:
+        yield Check(what="postgres promises", state="ok", said="what is committed is on disk")
+    newest = max(known())
+    yield Check(
+        what="schema", state="ok" if schema["schema"] == newest else "wrong", said=f"{schema['schema']} of {newest}"
+    )
+    yield _embedder(settings, models)
+
+
+def _embedder(settings: Settings, models: list[Row]) -> Check:
+    try:
+        ours = load_embedder(settings.embedder)
+    except LousaError as error:
+        return Check(what="embedder", state="wrong", said=str(error))
+    there = {str(model["fingerprint"]): str(model["name"]) for model in models}
+    said = f"{ours.name}, {ours.dimensions} dimensions, {ours.fingerprint}"
+    if there and ours.fingerprint not in there:
+        said = f"{said}; the vectors here are of {', '.join(there.values())}: set LOUSA_EMBEDDER to that"
+        return Check(what="embedder", state="wrong", said=said)
+    return Check(what="embedder", state="ok", said=said)
+
+
+async def _work(connections: Connections) -> list[Check]:
+    async with connections.system_transaction("") as connection:
+        cursor = connection.cursor(row_factory=dict_row)
+        standing = cast(Row, await (await cursor.execute(_QUERIES["standing"])).fetchone())
+        debts = cast("list[Row]", await (await cursor.execute(_QUERIES["debts"])).fetchall())
+    said = f"{standing['running']} run or were interrupted, {standing['waiting']} wait for a person"
+    checks = [Check(what="executions", state="note" if standing["waiting"] else "ok", said=said)]
+    if standing["undrained"]:
+        said = (
+            f"{standing['undrained']} ended executions have changes that the ledger still lacks: is a process running?"
+        )
+        checks.append(Check(what="audit", state="note", said=said))
+    checks += _debts(debts)
+    return checks
+
+
+def _debts(debts: list[Row]) -> Iterator[Check]:
+    for debt in debts:
+        overdue = debt["seconds"] > LONG_OWED or debt["attempts"] >= 5
+        why = f", last error: {debt['error']}" if debt["error"] else ""
+        said = f"layer {debt['layer']} is owed {debt['owed']} memories, the oldest for {debt['seconds']:.0f} s{why}"
+        yield Check(what="debts", state="wrong" if overdue else "note", said=said)
+    if not debts:
+        yield Check(what="debts", state="ok", said="no layer is owed anything")
+
+
+async def _large_values(connections: Connections) -> Check:
+    async with connections.system_transaction("") as connection:
+        rows = await (await connection.execute(_QUERIES["open_boards"])).fetchall()
+    large: list[str] = []
+    for execution, tenant in cast("list[tuple[Any, str]]", rows):
+        key = board_keys(tenant, execution).fields
+        async for field, entry in connections.redis.hscan_iter(key, count=500):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            if len(cast(bytes, entry)) > TOO_LARGE:
+                large.append(f"{_text(cast(bytes, field))!r} of {execution}")
+    if large:
+        shown = ", ".join(large[:5]) + (f" and {len(large) - 5} more" if len(large) > 5 else "")
+        return Check(what="boards", state="wrong", said=f"values above 10 KB that should be artifacts: {shown}")
+    return Check(what="boards", state="ok", said="no value above 10 KB on the boards in use")
+
+
+def _text(said: object) -> str:
+    return said.decode(errors="replace") if isinstance(said, bytes) else str(said)

@@ -1,0 +1,29 @@
+-- schema: the newest migration, the extension's version, and what the server promises about a commit
+SELECT (SELECT max(number) FROM lousa.migration) AS schema,
+       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
+       current_setting('server_version') AS version,
+       current_setting('fsync') AS fsync,
+       current_setting('synchronous_commit') AS synchronous_commit,
+       current_setting('full_page_writes') AS full_page_writes
+
+-- models: the embedding models whose vectors this database holds
+SELECT fingerprint, name, dimensions FROM lousa.embedding_model ORDER BY created_at
+
+-- standing: how many executions run, wait, and still owe changes to the ledger, in all tenants
+SELECT count(*) FILTER (WHERE status = 'running') AS running,
+       count(*) FILTER (WHERE status = 'waiting') AS waiting,
+       count(*) FILTER (WHERE NOT drained AND ended_at < clock_timestamp() - interval '1 minute') AS undrained
+FROM lousa.execution
+WHERE NOT drained
+
+-- open_boards: executions whose boards are in use, newest first
+SELECT id, tenant FROM lousa.execution WHERE ended_at IS NULL ORDER BY id DESC LIMIT 100
+
+-- debts: what layers are owed, how long the oldest has been due, and the last error
+SELECT layer, count(*) AS owed,
+       extract(epoch FROM clock_timestamp() - min(due_at))::float AS seconds,
+       max(attempts) AS attempts,
+       (array_agg(error ORDER BY due_at DESC) FILTER (WHERE error IS NOT NULL))[1] AS error
+FROM lousa.debt
+GROUP BY layer
+ORDER BY layer
