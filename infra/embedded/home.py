@@ -44,12 +44,12 @@ def make(home: Path) -> None:
 
 def exists(home: Path) -> bool:
     """Whether anybody ever opened this home."""
-    return (home / GATE).exists()
+    return os.path.exists(home / GATE)  # False for every name that no file can have, where Path.exists raises
 
 
 def data_of(home: Path, names: list[str]) -> tuple[Path, ...]:
     """The folders with data, where they really are."""
-    return tuple((home / name).resolve() for name in names if (home / name).exists())
+    return tuple((home / name).resolve() for name in names if os.path.exists(home / name))
 
 
 def in_words(home: Path, error: OSError) -> LousaError:

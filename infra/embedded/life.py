@@ -47,7 +47,7 @@ def read(path: Path) -> Life | None:
 
 def held(path: Path) -> bool:
     """Whether a server holds the file. Probing shares the lock for an instant, so probes do not mislead each other."""
-    if not path.exists():
+    if not os.path.exists(path):
         return False
     probe = Flock(path)
     try:
