@@ -41,6 +41,14 @@ def _cap(text: str) -> list[Value]:
     return []
 
 
+def _prices(text: str) -> list[Value]:
+    """Money, but not what one post, user or unit of it costs."""
+    each = re.compile(r"[^.;,]{0,50}?\b(?:por|per|a) (?!mes|ano|hora|month|year|annum|hour|titulo)\w+|[^.;,]{0,30}\b(?:cada|each)\b(?! (?:mes|month|ano|year))")
+    every = money(text)
+    whole = [v for v in every if not each.match(re.sub(r"\([^)]*\)", lambda m: " " * len(m[0]), folded(text))[v.end :])]
+    return whole if len(every) > 1 else every
+
+
 def _long(text: str) -> list[Value]:
     return [d for d in durations(text) if d.canonical.endswith("months") or (d.canonical.endswith("days") and int(d.canonical.split()[0]) >= 28)]
 
@@ -50,7 +58,7 @@ _RENEWAL = r"renov|prorrog|sucessiv|reconduz|renew|successive|additional (?:term
 ATTRIBUTES: dict[str, Sequence[Attribute]] = {
     "payment": (
         Attribute(name="monthly price", anchor=r"\bmensa(?:l|is|lmente|lidade)\b|\bpor mes\b|\bao mes\b|\baluguel\b|\bmonthly (?:fee|price|payment|rent|amount|charge)|\bper month\b|\beach month\b",
-                  avoid=r"\bmulta\b|\bjuros\b|\batras|\blate\b|\binterest\b|\bimplanta|\bsetup\b|\bexced|\badiciona|\bper (?:user|seat)\b|\bpor (?:usuario|cabeca|aluno)|\bresponsab|\bliab|\bnao excedera|\bhora\b|\bparcela|\bper hour|\bhourly", read=money, both_sides=True),
+                  avoid=r"\bmulta\b|\bjuros\b|\batras|\blate\b|\binterest\b|\bimplanta|\bsetup\b|\bexced|\badiciona|\bper (?:user|seat)\b|\bpor (?:usuario|cabeca|aluno)|\bresponsab|\bliab|\bnao excedera|\bhora\b|\bparcela|\bper hour|\bhourly", read=_prices, both_sides=True),
         Attribute(name="hourly rate", anchor=r"\bpor hora\b|\bhora\b|\bhourly\b|\bper hour\b", avoid=r"\bmulta\b|\bmensa", read=money, both_sides=True, within=80),
         Attribute(name="yearly price", anchor=r"\banual(?:mente|idade)?\b|\bpor ano\b|\banuidade\b|\bannual (?:fee|price|payment|amount|subscription)|\bper (?:year|annum)\b", avoid=r"\bmulta\b|\bjuros\b|\breajust|\binterest\b|\bmensa|\bmonth", read=money, both_sides=True),
         Attribute(name="total price", anchor=r"\b(?:preco|valor) (?:total|global|certo|fixo)\b|\b(?:total|purchase|fixed) price\b", avoid=r"\bmulta\b|\bresponsab", read=money),

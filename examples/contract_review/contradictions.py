@@ -76,7 +76,7 @@ class _Opening:
     document: Document
     title: str
     parties: frozenset[str]
-    number: str
+    numbers: frozenset[str]
     cited: frozenset[str]
     signed: frozenset[str]
     amends: bool
@@ -86,13 +86,12 @@ class _Opening:
         head = document.text[:2500]
         title = title_of(document)
         plain = flat(title)
-        numbers = _NUMBER.findall(plain)
         cited = {v.canonical for v in dates(head) if _SIGNED.search(flat(head[max(0, v.start - 60) : v.start]))}
         return _Opening(
             document=document,
             title=" ".join(_BLANK.sub(" ", _NUMBER.sub(" ", plain)).split()),
             parties=frozenset(_bare(name) for name in party_names(document)),
-            number=numbers[0] if numbers else "",
+            numbers=frozenset(number for number in _NUMBER.findall(plain) if "/" in number or len(number) > 2),
             cited=frozenset(cited),
             signed=frozenset(v.canonical for v in [*dates(head), *dates(document.text[-1500:])]),
             amends=bool(_AMENDMENT.search(plain)),
@@ -101,13 +100,13 @@ class _Opening:
 
 def related(one: _Opening, other: _Opening) -> bool:
     """Whether two documents are about the same agreement."""
-    if one.number and other.number and one.number != other.number:
+    if one.numbers and other.numbers and not one.numbers & other.numbers:
         return False
     shared = one.parties & other.parties
     same_parties = len(shared) >= 2 and len(shared) >= min(len(one.parties), len(other.parties)) - 1
     if one.amends != other.amends:
         amendment, agreement = (one, other) if one.amends else (other, one)
-        if amendment.number and amendment.number == agreement.number:
+        if amendment.numbers & agreement.numbers:
             return bool(shared)
         if amendment.cited and agreement.signed and not amendment.cited & agreement.signed:
             return False

@@ -23,7 +23,7 @@ ROLES = (
     r"developer|investor|sponsor"
 )
 
-_SPACE = r"(?:[ \t]{1,12}|[ \t]{0,40}\n[ \t]{0,60})"
+_SPACE = r"(?:[ \t]{1,12}|[ \t]{0,40}\n[ \t]{0,60}(?!\w+\s*:))"
 _WORD = r"(?:(?:[A-ZÀ-Ý]|Cia|Dr|St|Mr|Ind|Com|Serv)\.(?=[ \tA-Z,])|[A-ZÀ-Ý0-9][\w'’&/®-]*(?:\.[\w'’&-]+)*|&)"
 _NAME = rf"{_WORD}(?:{_SPACE}(?:(?:of|for|de|da|do|das|dos|e|del|van|von|y|the){_SPACE}(?={_WORD}))?{_WORD})*"
 _SUFFIX = (
@@ -48,7 +48,7 @@ _FOLLOWED = {
     ),
 }
 _ROLE = re.compile(
-    rf"(?im:^[\s|#>*_\-•\d.()ivx]{{0,14}}(?:{ROLES}))[*_\s]*(?:\([^)\n]{{0,40}}\)|\s+\w+)?[*_\s]*[:|–—-][\s*_|]*({_NAME})"
+    rf"(?im:^[\s|#>*_\-•\d.()ivx]{{0,14}}(?:{ROLES}))[*_\s]*(?:\([^)\n]{{0,40}}\)|\s+\w+)?[*_\s]*(?::[\s*_|]*|[|–—-][ \t*_|]*)({_NAME})"
 )
 _OPENING = {
     "pt": re.compile(r"(?i)\b(?:de\s+um\s+lado|entre\b|partes\b|contratante|contratad[oa]|locador|nós\b|qualificad|celebra|firma)"),
@@ -70,9 +70,10 @@ _NOT_BEFORE = re.compile(
 )
 _SIGNS_FOR = re.compile(r"(?i)(?:representad[oa]s?|por\s+se[ua]s?\s+(?:\w+\s*-?){1,3},?|respons[áa]vel\s+legal|represented\s+by|by\s+its|s[óo]ci[oa](?:\s*-?\s*administrador[a]?)?,?|diretor[a]?(?:-\w+)?,?|administrador[a]?,?|presidente,?|sr\.|sra\.|dr\.|dra\.)[^.;()\n]{0,70}$")
 _INTRODUCED = re.compile(rf"(?i)\b(?:lado|outro|outra|partes?|{ROLES})\s*,\s*$")
+_LISTED = re.compile(r"(?i)(?:\b(?:between|among|amongst|and|by|parties)\b|[:)]|\n\s*)[\s,*_]*(?:\(?\w{1,3}[.)]\s*)?$")
 _NEVER = re.compile(
     r"(?i)(?:this|the|these|agreement|contrato|contract|exhibit|schedule|section|article|party|parties|partes?|cláusula|clausula|whereas|recitals?|effective|term|"
-    r"nº|cnpj|cpf|rua|avenida|av\.?|rodovia|estado|comarca|lei|anexo|termo|instrumento|sr\.?|sra\.?|dr\.?|dra\.?|cep|rg|ssp|page|suite|street|road|copyright|all|any|each|cada|primeiro|segundo|witness\w*|"
+    r"nº|cnpj|cpf|rua|praça|alameda|estrada|travessa|quadra|bairro|avenida|av\.?|rodovia|estado|comarca|lei|anexo|termo|instrumento|sr\.?|sra\.?|dr\.?|dra\.?|cep|rg|ssp|page|suite|street|road|copyright|all|any|each|cada|primeiro|segundo|witness\w*|"
     r"aditivo|acordo|confidential|execution|amendment|na|no|em|por|de|oab|presente|pelo|este|esta|as|os|o|a|e|inscrita?|qualificação|identificação|united|state|sa)$"
 )
 _ROLE_WORD = re.compile(
@@ -125,7 +126,9 @@ def opening(document: Document) -> tuple[int, int]:
 def _names(document: Document, start: int, end: int) -> Iterator[tuple[int, int]]:
     text = document.text
     for pattern in (_ORGANISATION, _NAMED_KIND, _FOLLOWED[document.language], _ROLE):
-        yield from _found(text, pattern, start, end)
+        for s, e in _found(text, pattern, start, end):
+            if pattern is not _FOLLOWED["en"] or _ORGANISATION.fullmatch(text[s:e]) or _LISTED.search(text[max(0, s - 60) : s]):
+                yield s, e
 
 
 def _found(text: str, pattern: re.Pattern[str], start: int, end: int) -> Iterator[tuple[int, int]]:

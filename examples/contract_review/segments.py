@@ -22,11 +22,13 @@ _MARKER = r"(?:\d{1,2}(?:\.\d{1,3})+[.)]?(?:\s*[–—-](?=\s))?|\(?(?:\d{1,3}|[
 _NUMBERED = (
     r"(?:section|article|se[çc][ãa]o|artigo|art\.|cl[áa]usula|item|cap[íi]tulo|anexo|exhibit|schedule|§)\s*[\w.]{1,12}[ºª°]?"
 )
-LABEL = re.compile(
-    rf"(?:[\s#>*_|]|\[[x ]\]|<[^<>\n]{{0,80}}>)*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|(?:(?:primeir|segund|terceir|quart|quint|sext|s[ée]tim|oitav|non|d[ée]cim)[oa]\s*[–—-]\s+|cl[áa]usula\s+(?:\w+|\d+[ºªa]?)(?:\s+\w+)?|art(?:igo|\.)\s*\d+[ºo°]?)\s*[.:–—-]+\s+|{_MARKER}\s*)?"
-    r"(?:[\s*_\"“]*(?=[*_\s]))?\s*",
+_ORDINAL = r"(?:primeir|segund|terceir|quart|quint|sext|s[ée]tim|oitav|non|d[ée]cim)[oa]"
+_LABEL = re.compile(
+    rf"[\s#>*_|]*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|{_ORDINAL}\s*[–—-]\s+|"
+    rf"(?:cl[áa]usula\s+\w+[ºª]?(?:\s+\w+)?|art(?:igo|\.)\s*\d+[ºo°]?)\s*[.:–—-]+\s+|{_MARKER}\s*)?(?:\[x\])?[\s*_]*",
     re.IGNORECASE,
 )
+_UNTICKED = re.compile(r"\s*(?:[-*]\s*)?\[ \]")
 _OPENS = re.compile(rf"\s*(?:#{{1,6}}\s|\||{_MARKER}\s|\*\*|par[áa]grafo\s|§|cl[áa]usula\s|article\s|section\s)", re.IGNORECASE)
 _NOISE = re.compile(r"\s*(?:[-–—\s]*(?:page|p[áa]gina)?\s*[-–—]?\s*\d{1,4}\s*(?:of|de|/)?\s*\d*[-–—\s]*|source:.*|\*{3,}|[-_=–—\s]+)\s*", re.IGNORECASE)
 _BOUNDARY = re.compile(r"(?<=[.!?])[\"”’')\]*_]*(?:</?\w+[^>]*>)*\s+(?=[\"“‘'(\[*_<§•]*\w)|(?<=[;:])[\"”]?\s*\n+\s*(?=\(?\w{1,4}[.)])")
@@ -44,6 +46,7 @@ _JUST_A_NUMBER = re.compile(rf"[\s*_#\"“(]*(?:{_NUMBERED}|{_MARKER}|\d+(?:\.\d
 _PARAGRAPH_LABEL = re.compile(r"[\s*_]*(?:par[áa]grafo\s+\w+[ºª°]?|§\s*\w+[ºª°]?)[\s*_.:–—-]*", re.IGNORECASE)
 _NUMBER_FIRST = re.compile(rf"[\s#*_]*(?:{_NUMBERED}|{_MARKER}|\d)", re.IGNORECASE)
 _NAMED_CLAUSE = re.compile(r"(?i)cl[áa]usula\s+[\wªº]+(?:\s+\w+)?\s*\([^()]{3,60}\)")
+_ABOUT = re.compile(r"(?:D[oa]s?|Sobre|Quanto|Se|Como|Por|Até)(?:\s+[^\W\d_]+){1,4}")
 _TITLE_BEFORE_COLON = re.compile(r"([A-ZÀ-Ý][^.:;\n]{2,60}):\s+(?=[A-ZÀ-Ý\"“(])")
 _SMALL = frozenset("a an and as at by for from in of on or the to with de da do das dos e em no na nos nas ou o os ao à por para com sem se que".split())
 
@@ -76,32 +79,74 @@ _PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "
 @lru_cache(maxsize=64)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """All sentences of a text, in order."""
-    found: list[Sentence] = []
-    section, title, first = "", "", True
-    for number, (start, end) in enumerate(paragraphs(text)):
-        whole = text[start:end]
-        if is_heading(whole) and not (first and number and _answers(whole)):
-            section, title, first = flat(whole), "", True
-            continue
-        title = ""
-        for s, e in _cut(text, start, end):
-            piece = text[s:e]
-            if _PARAGRAPH_LABEL.fullmatch(piece):
+    return tuple(_Reading(text).sentences())
+
+
+class _Reading:
+    """Goes through a text with the heading it is under in mind.
+
+    A title that nothing follows before the next one was no title: "7. Foro de Paranaguá." says it all. It is held back until
+    that is known.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.section = self.title = self.above = ""
+        self.held: tuple[int, int, int] | None = None
+        self.first = True
+
+    def sentences(self) -> Iterator[Sentence]:
+        for number, (start, end) in enumerate(paragraphs(self.text)):
+            whole = self.text[start:end]
+            if is_heading(whole) and not (self.first and number and _answers(whole)):
+                yield from self._under(start, end, number)
+                self.section, self.title = flat(whole), ""
                 continue
-            if is_title(piece) and not (first and _answers(piece)):
-                title, first = flat(piece), True
-                if len(whole) > 6000 or (e == end):
-                    section = title
-                continue
-            s += len(_label(piece))
-            if e - s < 12:
-                continue
-            heading = f"{title} / {section}" if title and title != section else section
-            found.append(
-                Sentence(start=s, end=e, flat=flat(text[s:e]), heading=heading, first=first, place=s / len(text), paragraph=number)
-            )
-            first = False
-    return tuple(found)
+            self.title = ""
+            for s, e in _cut(self.text, start, end):
+                yield from self._piece(s, e, number, last=e == end, long=len(whole) > 6000)
+        yield from self._under(0, 0, 0)
+
+    def _piece(self, start: int, end: int, number: int, *, last: bool, long: bool) -> Iterator[Sentence]:
+        piece = self.text[start:end]
+        if _PARAGRAPH_LABEL.fullmatch(piece) or _UNTICKED.match(piece):
+            return
+        if is_title(piece) and not (self.first and _answers(piece)):
+            yield from self._under(start, end, number)
+            self.title = flat(piece)
+            if long or last:
+                self.section = self.title
+            return
+        start += len(_label(piece))
+        if end - start < 10:
+            return
+        self.held = None
+        yield self._sentence(start, end, number, self._heading())
+        self.first = False
+
+    def _under(self, start: int, end: int, number: int) -> Iterator[Sentence]:
+        """A new title is at hand: what was the last one worth?"""
+        if self.held and self.first:
+            s, e, n = self.held
+            s += len(_label(self.text[s:e]))
+            yield self._sentence(s, e, n, self.above)
+        piece = self.text[start:end]
+        says = piece.rstrip(" *_").endswith(".") and not piece.isupper() and len(piece) > 14
+        self.held, self.above, self.first = ((start, end, number) if says else None), self._heading(), True
+
+    def _heading(self) -> str:
+        return f"{self.title} / {self.section}" if self.title and self.title != self.section else self.section
+
+    def _sentence(self, start: int, end: int, number: int, heading: str) -> Sentence:
+        return Sentence(
+            start=start,
+            end=end,
+            flat=flat(self.text[start:end]),
+            heading=heading,
+            first=self.first,
+            place=start / len(self.text),
+            paragraph=number,
+        )
 
 
 def paragraphs(text: str) -> list[tuple[int, int]]:
@@ -208,7 +253,7 @@ def is_title(piece: str) -> bool:
     bare = re.sub(r"<[^<>]*>|[*_#]", " ", piece).strip().rstrip(".:").strip()
     if not bare or len(bare) > 110 or _PARAGRAPH_LABEL.fullmatch(bare) or re.search(r"_{3,}|@|/s/", piece):
         return False
-    if _NAMED_CLAUSE.fullmatch(bare):
+    if _NAMED_CLAUSE.fullmatch(bare) or _ABOUT.fullmatch(bare):
         return True
     rest = _JUST_A_NUMBER.match(bare)
     words = re.findall(r"[^\W\d_][\w'’-]*", bare[rest.end() :] if rest else bare)
@@ -260,5 +305,5 @@ def _titled(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _label(piece: str) -> str:
     """The number, letter or mark-up that a sentence opens with."""
-    match = LABEL.match(piece)
+    match = _LABEL.match(piece)
     return match[0] if match and match.end() < len(piece) else ""

@@ -21,7 +21,7 @@ from . import (
 )
 from .scoring import Cues, Quotation, best
 
-__all__ = ["CLAUSES", "Quotation", "find", "wider"]
+__all__ = ["CLAUSES", "Quotation", "find", "second_look", "wider"]
 
 CLAUSES: tuple[str, ...] = (
     "parties",
@@ -57,6 +57,14 @@ def find(clause: str, document: Document) -> list[Quotation]:
     if clause == "parties":
         return [Quotation(clause=clause, start=s, end=e, text=document.text[s:e]) for s, e in party_quotations(document)]
     return best(clause, document, _CUES[clause][document.language])
+
+
+def second_look(clause: str, document: Document) -> list[Quotation]:
+    """The one sentence that looks most like the clause, for a reader that was told to expect it: less is certain enough."""
+    if clause == "parties":
+        return find(clause, document)
+    cues = _CUES[clause][document.language]
+    return best(clause, document, replace(cues, threshold=0.7 * cues.threshold, most=1))
 
 
 def wider(clause: str, document: Document) -> list[Quotation]:

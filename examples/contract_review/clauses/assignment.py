@@ -5,8 +5,9 @@ from .scoring import Cues
 EN = Cues(
     heading=r"\bassign|\btransfer|\bsuccessor|\bdelegat|no assignment|change of control",
     away=r"intellectual|ownership|definition|invention|work product|title|insurance|tax|confidential|warrant",
+    alone=r"\bassignment\b",
     signs=[
-        (5, r"\b(?:neither|no|nor|not|none)\b.{0,90}\b(?:assign(?:ed|able|ment)?|transfer(?:red)?|delegated?|cede|sublicense)\b.{0,200}\b(?:agreement|rights?|obligations?|duties|interests?|hereunder|franchise|license)\b"),
+        (5, r"\b(?:neither|no|nor|not|none)\b.{0,90}\b(?:assign(?:ed|able|ment)?|transfer(?:red)?|delegated?|cede|sublicense)\b.{0,200}\b(?:agreement|m?nda|contract|terms|subscription|rights?|obligations?|duties|interests?|hereunder|franchise|license)\b"),
         (4, r"\b(?:agreement|rights?|interests?|obligations|privileges)\b.{0,140}\b(?:not|nor)\b.{0,60}\b(?:assigned|assignable|transferred|transferable|delegated|sold|assign)\b"),
         (2, r"\bwithout\b.{0,40}\b(?:consent|approval|permission)\b|\b(?:consent|approval) of\b"),
         (2.5, r"\b(?:may|shall have the right to|entitled to|free to|right to)\b.{0,25}\b(?:assign|transfer)\b.{0,90}\b(?:agreement|rights|obligations|interest)\b"),
@@ -21,7 +22,7 @@ EN = Cues(
 
 _HAND_OVER = (
     r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|ad[oa])(?:-l[oa])?(?! d[aeo] )|"
-    r"delega\w*|subloca\w+|subarrend\w+|subcontrat\w+|subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|muda de maos|em seu lugar|assum[aei]\w*)\b"
+    r"delega\w*|subloca(?:r|d[oa]s?|cao)|subarrend(?:ar|ad[oa]|amento)|subcontrat\w+|subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|muda de maos|em seu lugar|assum[aei]\w*)\b"
 )
 _WHAT = (
     r"\b(?:contratos?|contratua(?:l|is)|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|posic\w+|lugar|deveres|creditos?|divida|franquia|licenca|locacao|imovel|gleba|assinatura|conta|"

@@ -22,8 +22,8 @@ PT = Cues(
     heading=r"dados|lgpd|privacidade|tratamento|protecao d",
     away=r"sala de dados|definic|propriedade|devolucao|preco|banco de dados",
     signs=[
-        (4, r"\bdados (?:pessoais|sensiveis|de (?:saude|clientes|alunos|usuarios|pacientes|empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|\bdado pessoal\b|\bbases? de (?:contatos|clientes|pacientes|alunos)\b|\binformac\w+ (?:pessoais|que identifiq\w+)"),
-        (4, r"\b(?:lgpd|lei geral de protecao de dados|13\.709|anpd|autoridade nacional)\b"),
+        (4, r"\bdados (?:pessoais|sensiveis|d[aeo]s? (?:saude|clientes|alunos|usuarios|pacientes|empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|\bdado pessoal\b|\bbases? de (?:contatos|clientes|pacientes|alunos)\b|\binformac\w+ (?:pessoais|que identifiq\w+)"),
+        (4, r"\b(?:lgpd|lei (?:geral )?de protecao de dados|13\.709|anpd|autoridade nacional)\b"),
         (3, r"\b(?:operador[ae]?s?|controlador[ae]?s?|suboperador\w*|encarregad[oa]|titular(?:es)?)\b"),
         (3, r"\b(?:incidente|vazamento|acesso nao autorizado|violacao de (?:dados|seguranca))\b"),
         (2, r"\b(?:trat(?:ara|ar|ad[oa]s?|amento)|tratam|trata|coleta\w*|usad[oa]s?|usa\w*|armazena\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|exclui\w*)\b.{0,100}"),

@@ -5,6 +5,7 @@ from .scoring import Cues
 EN = Cues(
     heading=r"governing law|applicable law|choice of law|jurisdiction|venue|law and|disputes?\b|arbitration|controlling law",
     away=r"definition|compliance|confidential|notice|insurance|recital|tax",
+    alone=r"governing law|choice of law|applicable law",
     signs=[
         (5, r"\b(?:governed|construed|interpreted|enforced|determined)\b.{0,120}\blaws?\b"),
         (2, r"\b(?:governed|construed|interpreted)\b.{0,60}\b(?:by|under|in accordance with|according to)\b.{0,60}\blaws? of\b"),
@@ -32,11 +33,12 @@ PT = Cues(
         (5, r"\b(?:rege-se|reger-se-a|regem-se|regid[oa]s?|regera|regula-se|se regula|se rege|submete-se|sujeit[oa]|aplica-se|aplicam-se|aplica|governad[oa]|interpretad[oa]s?|vale|valem)\b.{0,80}\b(?:leis?|direito|legislacao|codigo civil)\b"),
         (2, r"\b(?:leis?|direito|legislacao)\b.{0,20}\b(?:brasil|brasileir[oa]s?|republica federativa|nacional|portugues|portugal)"),
         (4, r"\b(?:arbitragem|tribunal arbitral|camara (?:de|arbitral)|arbitral)\b"),
-        (2, r"\b(?:dirimir|dirimid[oa]s?|litigios?|controversias?|questoes|conflitos?|disputas?|demandas?|divergencias?|processos?|acoes|acao|pendencias|duvidas|desavencas?|questao)\b"),
+        (2, r"\b(?:dirimir|dirimid[oa]s?|litigios?|controversias?|questoes|conflitos?|disputas?|demandas?|divergencias?|pendencias?|contendas?|processos?|acoes|acao|pendencias|duvidas|desavencas?|questao)\b"),
         (1.5, r"\brenuncia.{0,60}\b(?:outro|privilegiad)|\bpor mais privilegiad|\be nenhum outro|\bcom exclusao de qualquer outro"),
         (3, r"\b(?:justica|tribunais|juizes|juizo)\b.{0,40}\b(?:de|da|do|em)\b"),
-        (3, r"\b(?:juiz|juizo|justica|tribunal|corte)\b.{0,30}\b(?:e|decid\w+|sera|compet\w+)\b|\bdecid\w+\b.{0,30}\b(?:juiz|juizo|justica)\b|\bqualquer (?:processo|acao)\b.{0,60}\b(?:corre|proposta|ajuizada|sera|em|na|no)\b"),
+        (3, r"\b(?:juiz|juizo|juizado|justica|tribunal|corte)\b.{0,30}\b(?:e|decid\w+|sera|compet\w+)\b|\bdecid\w+\b.{0,30}\b(?:juiz|juizo|justica)\b|\bqualquer (?:processo|acao)\b.{0,60}\b(?:corre|proposta|ajuizada|sera|em|na|no)\b"),
         (2, r"\b(?:camara|centro)\b.{0,60}\b(?:mediacao|arbitragem|arbitral)\b"),
+        (2.5, r"\b(?:pendencia|questao|desacordo|controversia|divergencia|litigio|disputa|problema)s?\b.{0,60}\b(?:resolv\w+|decid\w+|julg\w+)\b.{0,20}\b(?:em|no|na|pel[oa])\b"),
         (1.5, r"\bmedia(?:cao|dor)\b"),
     ],
     never=r"\blei n\S* 13\.709|\blgpd\b|dados pessoais|ordem judicial|\brecuperacao judicial\b|\banticorrupcao\b",

@@ -26,6 +26,8 @@ PT = Cues(
     signs=[
         (4, r"\b(?:pagar[a-z]*|paga|pagam|pago|pagos|paga[- ]se|remunerar[a]?|remunera|desembolsa\w*|custa|custam|custara|cobra\w*|cobrad[oa]s?|recebera|receber\w*|devid[oa]s?|fixad[oa]|ajustad[oa]|quitad[oa]s?|repassara|importa em|corresponde\w* a|sera de|e de|passa a ser|reembolsar\w*)\b.{0,140}(?:r\$ ?\d|\bus\$|\d+(?:,\d+)?%|\breais\b)"),
         (3, r"r\$ ?\d"),
+        (2, r"r\$ ?\d.{0,80}\b(?:pag\w+|mensa\w+|por (?:mes|ano|hora)|a vista|venc\w+|antecipad\w+)"),
+        (-3, r"\binfrac\w+\b|\bviolac\w+\b|\bperdas e danos\b"),
         (2, r"\b(?:preco|valor(?:es)?|mensalidade|aluguel|remuneracao|honorarios|quantia|contraprestacao|parcelas?|taxa|royalties|comissao|assinatura|fatura|anuidade|diaria|milheiro|hora)\b"),
         (3.5, r"\b(?:notas?(?: fiscais| fiscal)?|faturas?|boletos?|pagamentos?|mensalidades?|valor|aluguel|parcelas?|honorarios|cobranca|devid[oa])\b.{0,120}\b(?:pag[oa]s?|vence\w*|vencimento|vencivel|ate o|ate o dia|em \d+ dias|dias (?:da|do|apos|contad)|dia \d+|quinto dia|a vista|adiantad\w*|pix|ted|boleto|transferencia|deposito)\b"),
         (3.5, r"\b(?:reajust\w*|corrigid[oa]s?|atualizad[oa]s?|revist[oa]s?|correcao|ajustam|se ajusta\w*)\b.{0,140}\b(?:ipca|igp-?m|inpc|ipc|indice|anual\w*|cada (?:doze|seis|12|6|ano)|variacao|inflacao|uma vez por ano|semestr\w*|planilha)\b"),

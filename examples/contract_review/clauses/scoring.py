@@ -17,6 +17,8 @@ from ..segments import Sentence, sentences
 
 LONGEST = 1400
 
+_RATIFIES = re.compile(r"\bratificad[oa]s?\b|\b(?:other|remaining) (?:terms|provisions)\b.{0,60}\bremain\b")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotation:
@@ -51,7 +53,7 @@ class Cues:
 def score(sentence: Sentence, cues: Cues) -> float:
     """Zero when the sentence has none of the signs."""
     said = sum(weight for weight, sign in cues.signs if re.search(sign, sentence.flat))
-    if said <= 0 or re.search(cues.never, sentence.flat):
+    if said <= 0 or re.search(cues.never, sentence.flat) or _RATIFIES.search(sentence.flat):
         return 0.0
     nearest, _, above = sentence.heading.partition(" / ")
     if re.search(cues.heading, nearest):

@@ -25,12 +25,12 @@ EN = Cues(
 
 _END = (
     r"(?:rescind\w*|rescis\w+|resili\w*|resolv(?:er|id[oa]|e-se|e|era)|resolve-l[oa]|resili-l[oa]|denunci\w*|encerra\w*|terminad[oa]|terminar|cancela\w*|extin\w+|desfaz\w*|desfeit\w*|desfazer|"
-    r"romp\w+|sair|saida|desist\w*|distrat\w*|interromper|desvincul\w*|deslig\w+|retirar-se|retirada|despejo|devolver o imovel|deixar (?:o|a) (?:contrato|parceria|sociedade|imovel)|livre|finalizar|parar)"
+    r"romp\w+|sair|saida|desist\w*|distrat\w*|interromper|desvincul\w*|deslig\w+|retirar-se|retirada|despejo|devolver o imovel|deixar (?:o|a) (?:contrato|parceria|sociedade|imovel)|livre|finalizar|parar|revoga\w*|renunciar|exclusao)"
 )
 _AGREEMENT = r"(?:contrato|acordo|ajuste|instrumento|locacao|parceria|fornecimento|relacao|vinculo|avenca|assinatura|plano|franquia|negocio|arrendamento|hospedagem|servicos?|termo|licenca|ata)"
 
 PT = Cues(
-    heading=r"rescis|extincao|encerramento|terminacao|denuncia|resili|resoluc|cancelamento|desist|deslig|desfaz|ruptura|romp|quebra|devoluc\w+ antecip|sair|saida|ir embora|retirada|\bfim d|distrato|acabar|termino|encerrar",
+    heading=r"rescis|revogac|extincao|encerramento|terminacao|denuncia|resili|resoluc|cancelamento|desist|deslig|desfaz|ruptura|romp|quebra|devoluc\w+ antecip|sair|saida|ir embora|retirada|\bfim d|distrato|acabar|termino|encerrar",
     away=r"efeitos|confidencial|sigilo|foro|preco|pagamento|dados|cronograma|suporte",
     alone=r"rescis|extincao d|encerramento|resilicao|denuncia|cancelamento|distrato|desligamento|ruptura",
     signs=[
@@ -42,6 +42,7 @@ PT = Cues(
         (2, r"\b(?:de pleno direito|resolucao imediata|imediatamente|de imediato|desde logo|rescisao imediata|justa causa|motivos justos|sem aviso|na hora|sem pre-aviso|independentemente de (?:interpelacao|notificacao|aviso))\b"),
         (2.5, r"\b(?:falencia|falir|recuperacao judicial|insolvencia|inadimpl\w+|descumpr\w+|infra[cç]\w+|infring\w+|falta de pagamento|nao pagar|(?:deixar|deixe) de pagar|sem pagamento|atras(?:ar|o superior)\w*|dissolucao|liquidacao|falta grave|faltar com|abandon\w+|faturas em aberto)\b"),
         (3, r"\b(?:dar|da|darao|dando|considera\w*(?:-se)?|ter|declara\w*)\b.{0,20}\b(?:por )?(?:find[oa]|desfeit[oa]|encerrad[oa]|resolvid[oa]|rescindid[oa]|extint[oa]|terminad[oa])\b|\bpo[er]m? fim ao?\b|\bpor fim ao?\b|\bda causa a"),
+        (2.5, r"^(?:se|caso) .{0,60}\b(?:desist\w*|deix\w+ de|descumpr\w*|faltar|parar|nao (?:pagar|cumprir|entregar|comprar))"),
         (1.5, r"\bantes (?:disso|do (?:fim|termo|prazo|vencimento|termino))|\bresolucao do (?:contrato|ajuste)|\bvencimento antecipado|\bretomar\b|\b(?:parte|partes) inocente"),
         (1, r"\b(?:qualquer (?:das partes|delas|uma|de nos|lado)|uma das partes|ambas|qualquer parte|um dos dois)\b"),
         (-3, r"\b(?:renova|prorroga|reconduz)\w*|\b(?:apos|depois d[ao]|finda?o?|encerrad[oa]|extint[oa]|rescindid[oa]|com) (?:[oa] |este |esta )?(?:termino|encerramento|fim|extincao|contrato|franquia|parceria|locacao|relacao|assinatura|rescisao)\b|^(?:encerrad[oa]|extint[oa]|findo)\b|^em caso de (?:rescisao|termino)"),
