@@ -6,6 +6,8 @@ A session's transcript is read by the agents of that session alone; row-level se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,57 +17,71 @@ from psycopg.types.json import Json as JsonParameter
 from ...infra.connections import Connections
 from ...infra.identity import Principal
 from ...infra.sql import load_queries
-from ..conversation.window import Turn
 from ..records import Json
 
 _QUERIES = load_queries(__package__ or "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptTurn:
+    """One turn as it is kept: `role` says whose it was (user, assistant, tool, …).
+
+    `calls` are the ids of the tool calls it made, `answers` the id of the call whose result it is.
+    """
+
+    id: UUID
+    agent: str
+    role: str
+    body: Json
+    occurred_at: datetime
+    execution: UUID | None = None
+    calls: tuple[str, ...] = ()
+    answers: str | None = None
+
+
 class Transcript:
-    """The turns of one principal's session. `append` is the `Archive` that a window asks for."""
+    """The turns of sessions."""
 
-    def __init__(self, connections: Connections, principal: Principal) -> None:
+    def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._principal = principal
 
-    async def append(self, turns: Sequence[Turn]) -> None:
-        """Keep turns; those that are there already are left as they are."""
+    async def append(self, principal: Principal, turns: Sequence[TranscriptTurn]) -> None:
+        """Keep turns of the principal's session; those that are there already are left as they are."""
         if not turns:
             return
-        rows = JsonParameter([self._row(turn) for turn in turns])
-        async with self._connections.transaction(self._principal) as connection:
+        rows = JsonParameter([_row(principal, turn) for turn in turns])
+        async with self._connections.transaction(principal) as connection:
             await connection.execute(_QUERIES["append_turns"], {"rows": rows})
 
-    async def last(self, limit: int, *, before: UUID | None = None) -> list[Turn]:
-        """The newest turns, oldest first; `before` pages back from a turn."""
-        parameters = {"session": self._principal.session, "limit": limit, "before": before}
-        async with (
-            self._connections.transaction(self._principal) as connection,
-            connection.cursor(row_factory=dict_row) as cursor,
-        ):
-            await cursor.execute(_QUERIES["last_turns"], parameters)
-            return [_turn(row) for row in reversed(await cursor.fetchall())]
-
-    def _row(self, turn: Turn) -> dict[str, Json]:
-        return {
-            "id": str(turn.id),
-            "session": self._principal.session,
-            "execution": str(self._principal.execution) if self._principal.execution else None,
-            "agent": turn.agent,
-            "role": turn.role,
-            "body": {"said": turn.body, "calls": [*turn.calls], "answers": turn.answers},
-            "occurred_at": turn.at.isoformat(),
-        }
+    async def last(self, principal: Principal, limit: int, *, before: UUID | None = None) -> list[TranscriptTurn]:
+        """The newest turns of the principal's session, oldest first; `before` pages back from a turn."""
+        parameters = {"session": principal.session, "limit": limit, "before": before}
+        async with self._connections.transaction(principal) as connection, connection.cursor(row_factory=dict_row) as c:
+            await c.execute(_QUERIES["last_turns"], parameters)
+            return [_turn(row) for row in reversed(await c.fetchall())]
 
 
-def _turn(row: Mapping[str, Any]) -> Turn:
+def _row(principal: Principal, turn: TranscriptTurn) -> dict[str, Json]:
+    return {
+        "id": str(turn.id),
+        "session": principal.session,
+        "execution": str(turn.execution) if turn.execution else None,
+        "agent": turn.agent,
+        "role": turn.role,
+        "body": {"said": turn.body, "calls": [*turn.calls], "answers": turn.answers},
+        "occurred_at": turn.occurred_at.isoformat(),
+    }
+
+
+def _turn(row: Mapping[str, Any]) -> TranscriptTurn:
     body: dict[str, Any] = row["body"]
-    return Turn(
+    return TranscriptTurn(
         id=row["id"],
         agent=row["agent"],
         role=row["role"],
         body=body["said"],
+        occurred_at=row["occurred_at"],
+        execution=row["execution"],
         calls=tuple(body["calls"]),
         answers=body["answers"],
-        at=row["occurred_at"],
     )

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from lousa.infra.connections import Connections
 from lousa.infra.errors import BadInput, NotFound
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
-from lousa.memory_layers.conversation.window import Turn
 from lousa.memory_layers.execution import ledger
 from lousa.memory_layers.execution.artifacts import Artifacts, collect
 from lousa.memory_layers.execution.effects import Done, Effects, Intended, Uncertain
 from lousa.memory_layers.execution.executions import Executions
-from lousa.memory_layers.execution.transcript import Transcript
+from lousa.memory_layers.execution.transcript import Transcript, TranscriptTurn
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 async def test_an_execution_goes_one_guarded_step_at_a_time(connections: Connections, principal: Principal) -> None:
@@ -103,11 +104,13 @@ async def test_an_artifact_is_kept_once_and_collected_only_while_untaken(
 
 
 async def test_a_session_reads_its_own_transcript_only(connections: Connections, principal: Principal) -> None:
-    turns = [Turn(id=new_id(), role="user", body=f"turn {n}", agent="tester", calls=("c1",)) for n in range(5)]
-    own = Transcript(connections, principal)
-    await own.append(turns)
-    await own.append(turns)
-    assert await own.last(3) == turns[2:]
-    assert await own.last(3, before=turns[2].id) == turns[:2]
-    other = replace(principal, session=principal.session + "x")
-    assert await Transcript(connections, other).last(3) == []
+    transcript = Transcript(connections)
+    turns = [
+        TranscriptTurn(id=new_id(), role="user", body=f"turn {n}", agent="tester", occurred_at=NOW, calls=("c1",))
+        for n in range(5)
+    ]
+    await transcript.append(principal, turns)
+    await transcript.append(principal, turns)
+    assert await transcript.last(principal, 3) == turns[2:]
+    assert await transcript.last(principal, 3, before=turns[2].id) == turns[:2]
+    assert await transcript.last(replace(principal, session=principal.session + "x"), 3) == []
