@@ -37,11 +37,15 @@ ExecutionStatus = Literal["running", "waiting"] | Ended
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One run. `question` is what a person was asked last, `answer` what they said to it."""
+    """One run. `question` is what a person was asked last, `answer` what they said to it.
+
+    `source` is the file or folder the pipeline was loaded from; None when a program made it.
+    """
 
     id: UUID
     session: str
     pipeline: str
+    source: str | None
     goal: Json
     status: ExecutionStatus
     question: Json
@@ -64,12 +68,27 @@ class Executions:
         self._connections = connections
         self._clock = clock or SystemClock()
 
-    async def create(self, principal: Principal, pipeline: str, goal: Json, *, execution: UUID | None = None) -> UUID:
+    async def create(
+        self,
+        principal: Principal,
+        pipeline: str,
+        goal: Json,
+        *,
+        execution: UUID | None = None,
+        source: str | None = None,
+    ) -> UUID:
         """Begin an execution in the principal's session; its id. Beginning `execution` again changes nothing."""
         identifier = execution or new_id()
         async with self._connections.transaction(replace(principal, execution=identifier)) as connection:
-            parameters = {"id": identifier, "session": principal.session, "pipeline": pipeline, "goal": Jsonb(goal)}
-            cursor = await connection.execute(_QUERIES["create_execution"], {**parameters, "now": self._clock.now()})
+            parameters: dict[str, object] = {
+                "id": identifier,
+                "session": principal.session,
+                "pipeline": pipeline,
+                "source": source,
+                "goal": Jsonb(goal),
+                "now": self._clock.now(),
+            }
+            cursor = await connection.execute(_QUERIES["create_execution"], parameters)
             if await cursor.fetchone() is not None:
                 await self._record(
                     connection, principal, identifier, "execution.begin", "running", {"goal": goal}, pipeline

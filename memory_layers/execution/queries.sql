@@ -120,22 +120,22 @@ WHERE entry.tenant = current_tenant() AND entry.execution = %(execution)s
 ORDER BY entry.occurred_at, entry.recorded_at, entry.version_after, entry.id
 
 -- create_execution: The row is there before the first change of its board, so every relay knows the stream.
-INSERT INTO execution (id, tenant, session, pipeline, goal, started_at)
-VALUES (%(id)s, current_tenant(), %(session)s, %(pipeline)s, %(goal)s, %(now)s)
+INSERT INTO execution (id, tenant, session, pipeline, source, goal, started_at)
+VALUES (%(id)s, current_tenant(), %(session)s, %(pipeline)s, %(source)s, %(goal)s, %(now)s)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
 -- get_execution: One execution.
-SELECT id, session, pipeline, goal, status, question, answer, result, started_at, ended_at, drained
+SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained
 FROM execution WHERE tenant = current_tenant() AND id = %(id)s
 
 -- lock_execution: One execution, held until the transaction ends, so that its status moves one step at a time.
-SELECT id, session, pipeline, goal, status, question, answer, result, started_at, ended_at, drained
+SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained
 FROM execution WHERE tenant = current_tenant() AND id = %(id)s
 FOR UPDATE
 
 -- list_executions: The newest first.
-SELECT id, session, pipeline, goal, status, question, answer, result, started_at, ended_at, drained
+SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained
 FROM execution
 WHERE tenant = current_tenant() AND (%(session)s::text IS NULL OR session = %(session)s)
   AND (%(status)s::text IS NULL OR status = %(status)s)
