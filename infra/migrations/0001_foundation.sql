@@ -244,7 +244,7 @@ BEGIN
     EXECUTE format('CREATE INDEX IF NOT EXISTS %I ON lousa.%I (tenant)', name || '_of_tenant', name);
     EXECUTE format('CREATE INDEX IF NOT EXISTS %I ON lousa.%I USING hnsw (embedding public.halfvec_cosine_ops)',
                    name || '_hnsw', name);
-    PERFORM lousa.guard_table(name::regclass, true);
+    PERFORM lousa.guard_table(format('lousa.%I', name)::regclass, true);
     INSERT INTO lousa.embedding_model (fingerprint, name, dimensions) VALUES (fingerprint, model, dimensions)
         ON CONFLICT DO NOTHING;
 END $$;

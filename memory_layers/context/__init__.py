@@ -1,0 +1,1 @@
+"""Layer 2: memories found by likeness and by word."""

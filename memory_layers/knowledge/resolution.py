@@ -1,0 +1,221 @@
+"""Facts as they are written: an assertion in, its key resolved anew, in the record's own transaction.
+
+One key is resolved by one transaction at a time, under an advisory lock that ends with it; batches take their locks in
+one order. Everything derived is rewritten together: the intervals, the standing of the memories, and what layer 2 may
+find. What an assertion retires leaves words and vectors in the same transaction; what a removal brings back to life is
+owed to layer 2 as a debt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from psycopg.rows import namedtuple_row
+from psycopg.types.json import Json as JsonParameter
+
+from ...infra.clock import utc
+from ...infra.connections import Connection
+from ...infra.ids import id_at
+from ...infra.sql import load_queries
+from ..records import QUARANTINE_BELOW, Fact, Json, Memory
+from .facts import Assertion, Resolved, key_of, name_key, resolve
+
+QUERIES = load_queries(__package__ or "")
+_MEMORY_STATUS = {"current": "live"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactOutcome:
+    """What became of a stated fact.
+
+    `superseded` are the facts whose place it took just now; `contested_with` those that say otherwise of the same
+    moment with the same trust. A `confirmation` stands behind the fact `of`; `superseded` as a status says that it came
+    late and took its place in the past, or that a more trusted one of the same moment holds.
+    """
+
+    id: UUID
+    status: Literal["current", "superseded", "contested", "quarantined", "withdrawn", "confirmation"]
+    superseded: tuple[UUID, ...] = ()
+    contested_with: tuple[UUID, ...] = ()
+    of: UUID | None = None
+
+
+def entity_id(tenant: str, key: str) -> UUID:
+    """The id of a thing: the same name has the same id, so no look-up is needed to refer to it."""
+    return id_at(0, "entity", tenant, key)
+
+
+async def state(
+    connection: Connection, stated: Sequence[tuple[Memory, Fact]], *, now: datetime, trusted: bool
+) -> list[FactOutcome]:
+    """Insert assertions and resolve their keys. `trusted` takes the record's status as it is (a rebuild does)."""
+    keys = {memory.id: key_of(memory, fact) for memory, fact in stated}
+    await _lock(connection, keys.values())
+    await _insert_entities(connection, stated)
+    many = await _many(connection, [fact for _, fact in stated])
+    rows = [_row(memory, fact, keys[memory.id], many, trusted=trusted) for memory, fact in stated]
+    await connection.execute(QUERIES["insert_facts"], {"rows": JsonParameter(rows)})
+    return await _settle(connection, keys.values(), [memory.id for memory, _ in stated], now)
+
+
+async def remove(connection: Connection, ids: Collection[UUID], *, now: datetime) -> None:
+    """Delete assertions; what they had retired holds again."""
+    keys = await _locked_keys(connection, ids)
+    await connection.execute(QUERIES["delete_facts"], {"ids": list(ids)})
+    await _settle(connection, keys, [], now)
+
+
+async def release(connection: Connection, ids: Collection[UUID], *, now: datetime) -> list[FactOutcome]:
+    """Let quarantined assertions take part."""
+    keys = await _locked_keys(connection, ids)
+    await connection.execute(QUERIES["release_facts"], {"ids": list(ids)})
+    return await _settle(connection, keys, list(ids), now)
+
+
+async def _locked_keys(connection: Connection, ids: Collection[UUID]) -> list[bytes]:
+    cursor = await connection.execute(QUERIES["keys_of"], {"ids": list(ids)})
+    keys = [bytes(row[0]) for row in await cursor.fetchall()]
+    await _lock(connection, keys)
+    return keys
+
+
+async def _lock(connection: Connection, keys: Iterable[bytes]) -> None:
+    numbers = sorted({int.from_bytes(key[:8], signed=True) for key in keys})
+    await connection.execute(QUERIES["lock_keys"], {"keys": numbers})
+
+
+async def _insert_entities(connection: Connection, stated: Sequence[tuple[Memory, Fact]]) -> None:
+    names: dict[tuple[str, str], str] = {}
+    for memory, fact in stated:
+        for name in [fact.subject, fact.object] if fact.object_is_entity else [fact.subject]:
+            names.setdefault((memory.tenant, name_key(name)), name.strip())
+    rows: list[Json] = [
+        {"id": str(entity_id(tenant, key)), "key": key, "name": name} for (tenant, key), name in names.items()
+    ]
+    await connection.execute(QUERIES["insert_entities"], {"rows": JsonParameter(rows)})
+
+
+async def _many(connection: Connection, facts: Sequence[Fact]) -> set[str]:
+    """The predicates of `facts` that may hold several values, those declared just now included."""
+    if declared := sorted({name_key(fact.predicate) for fact in facts if fact.many}):
+        await connection.execute(QUERIES["declare_many"], {"keys": declared})
+    keys = list({name_key(fact.predicate) for fact in facts})
+    cursor = await connection.execute(QUERIES["declared_many"], {"keys": keys})
+    return {row[0] for row in await cursor.fetchall()}
+
+
+def _row(memory: Memory, fact: Fact, key: bytes, many: set[str], *, trusted: bool) -> dict[str, Json]:
+    quarantined = memory.status == "quarantined" or (not trusted and memory.trust < QUARANTINE_BELOW)
+    subject, predicate, object_key = map(name_key, (fact.subject, fact.predicate, fact.object))
+    return {
+        "id": str(memory.id),
+        "key": key.hex(),
+        "subject": str(entity_id(memory.tenant, subject)),
+        "predicate": predicate,
+        "predicate_name": fact.predicate,
+        "object": fact.object,
+        "object_key": object_key,
+        "object_entity": str(entity_id(memory.tenant, object_key)) if fact.object_is_entity else None,
+        "many": predicate in many,
+        "status": "quarantined" if quarantined else "current",
+        "valid_from": utc(fact.since or memory.occurred_at).isoformat(),
+    }
+
+
+async def _settle(
+    connection: Connection, keys: Iterable[bytes], asked: Sequence[UUID], now: datetime
+) -> list[FactOutcome]:
+    """Resolve keys anew and rewrite what changed; says what became of `asked`."""
+    rows: dict[UUID, Any] = {}
+    async with connection.cursor(row_factory=namedtuple_row) as cursor:
+        await cursor.execute(QUERIES["assertions"], {"keys": list(set(keys))})
+        for row in await cursor.fetchall():
+            rows[row.id] = row
+    by_key: dict[bytes, list[Any]] = {}
+    for row in rows.values():
+        by_key.setdefault(bytes(row.key), []).append(row)
+    resolved: dict[UUID, Resolved] = {}
+    for asserted in by_key.values():
+        many = any(row.many for row in asserted)
+        resolved |= resolve(map(_assertion, asserted), now=now, many=many)
+
+    changed = {identifier for identifier, one in resolved.items() if _differs(rows[identifier], one)}
+    await _rewrite(connection, {identifier: resolved[identifier] for identifier in changed}, now)
+    standing = {identifier: _status(one) for identifier, one in resolved.items()}
+    gone = [identifier for identifier in changed if standing[identifier] in ("superseded", "quarantined")]
+    if gone:
+        await connection.execute(QUERIES["unindex"], {"ids": gone})
+    revived = [
+        identifier
+        for identifier in changed
+        if rows[identifier].memory_status in ("superseded", "quarantined") and standing[identifier] != "quarantined"
+        if standing[identifier] != "superseded"
+    ]
+    if revived:
+        await connection.execute(QUERIES["owe_context"], {"ids": revived})
+    retired = {identifier: resolved[identifier].by for identifier in gone if identifier not in asked}
+    return [_outcome(identifier, rows, resolved, retired) for identifier in asked if identifier in resolved]
+
+
+async def _rewrite(connection: Connection, changed: dict[UUID, Resolved], now: datetime) -> None:
+    if not changed:
+        return
+    rows: list[Json] = [
+        {
+            "id": str(identifier),
+            "status": one.standing,
+            "memory_status": _status(one),
+            "valid_from": one.valid_from.isoformat(),
+            "valid_to": one.valid_to.isoformat() if one.valid_to else None,
+            "by": str(one.by) if one.by else None,
+            "confirmations": one.confirmations,
+            "confirmed_at": one.confirmed_at.isoformat(),
+        }
+        for identifier, one in sorted(changed.items())
+    ]
+    await connection.execute(QUERIES["settle_facts"], {"rows": JsonParameter(rows), "now": now})
+    await connection.execute(QUERIES["settle_memories"], {"rows": JsonParameter(rows)})
+
+
+def _assertion(row: Any) -> Assertion:
+    standing = row.status if row.status in ("quarantined", "withdrawn") else "good"
+    return Assertion(
+        id=row.id,
+        value=row.object_key,
+        since=row.valid_from,
+        stated_at=row.recorded_at,
+        trust=row.trust,
+        standing=standing,
+    )
+
+
+def _differs(row: Any, one: Resolved) -> bool:
+    stored = (row.status, row.valid_to, row.superseded_by, row.memory_status, row.confirmations)
+    return stored != (one.standing, one.valid_to, one.by, _status(one), one.confirmations)
+
+
+def _status(one: Resolved) -> str:
+    return _MEMORY_STATUS.get(one.standing, one.standing)
+
+
+def _outcome(
+    identifier: UUID, rows: dict[UUID, Any], resolved: dict[UUID, Resolved], retired: dict[UUID, UUID | None]
+) -> FactOutcome:
+    one = resolved[identifier]
+    bearer = one.by if one.confirms and one.by else identifier
+    contested = [
+        other
+        for other, row in rows.items()
+        if other != bearer and row.key == rows[identifier].key and resolved[other].standing == "contested"
+    ]
+    return FactOutcome(
+        id=identifier,
+        status="confirmation" if one.confirms else one.standing,
+        superseded=tuple(sorted(old for old, by in retired.items() if by == identifier)),
+        contested_with=tuple(sorted(contested)) if resolved[bearer].standing == "contested" else (),
+        of=one.by if one.confirms else None,
+    )

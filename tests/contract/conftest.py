@@ -1,0 +1,111 @@
+"""Layers 2 and 3 on the real servers, and a short way to put memories into them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from lousa.infra.clock import ManualClock
+from lousa.infra.connections import Connections
+from lousa.infra.identity import Principal
+from lousa.infra.ids import new_id
+from lousa.infra.settings import Settings
+from lousa.memory_layers.context.pgvector import ContextLayer
+from lousa.memory_layers.contract import Query
+from lousa.memory_layers.embedding import load
+from lousa.memory_layers.execution import memories
+from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
+from lousa.memory_layers.knowledge.resolution import FactOutcome
+from lousa.memory_layers.recall import Recaller
+from lousa.memory_layers.records import Fact, Memory, MemoryKind, Recall, Scope
+
+TODAY = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+@dataclass
+class Layers:
+    """Layers 2, 3, 4 and the recall over them, without a router in between."""
+
+    connections: Connections
+    context: ContextLayer
+    knowledge: KnowledgeLayer
+    recaller: Recaller
+    clock: ManualClock
+
+    def memory(self, who: Principal, text: str, *, scope: str | Scope = "tenant", **parts: Any) -> Memory:
+        """A memory of `who`, as said just now unless told otherwise."""
+        fact: Fact | None = parts.get("fact")
+        values: dict[str, Any] = {
+            "kind": MemoryKind.FACT if fact else MemoryKind.SEMANTIC,
+            "occurred_at": self.clock.now(),
+            "recorded_at": self.clock.now(),
+            "id": new_id(),
+            **parts,
+        }
+        return Memory(
+            tenant=who.tenant,
+            owner=who.agent,
+            session=who.session,
+            execution=who.execution,
+            scope=Scope.parse(scope),
+            text=text,
+            **values,
+        )
+
+    async def keep(self, who: Principal, *kept: Memory, embed: bool = True) -> list[FactOutcome]:
+        """Record, words and facts in one transaction; then the vectors."""
+        async with self.connections.transaction(who) as connection:
+            await memories.insert(connection, kept)
+            outcomes = await self.knowledge.state(connection, who, kept)
+            await self.context.index_words(connection, kept)
+        if embed:
+            await self.context.put(who.tenant, kept)
+        return outcomes
+
+    async def remember(self, who: Principal, *texts: str, **parts: Any) -> list[UUID]:
+        kept = [self.memory(who, text, **parts) for text in texts]
+        await self.keep(who, *kept)
+        return [memory.id for memory in kept]
+
+    async def state(
+        self, who: Principal, subject: str, predicate: str, object: str, *, day: int = 0, **parts: Any
+    ) -> FactOutcome:
+        """State a fact that holds since `day` days from today; returns what became of it."""
+        terms = {name: parts.pop(name) for name in ("many", "qualifier", "object_is_entity") if name in parts}
+        fact = Fact(subject=subject, predicate=predicate, object=object, since=TODAY + timedelta(days=day), **terms)
+        [outcome] = await self.keep(who, self.memory(who, fact.sentence(), fact=fact, **parts), embed=False)
+        return outcome
+
+    async def recall(self, who: Principal, text: str, **parts: Any) -> Recall:
+        return await self.recaller.recall(who, Query(text=text, **parts))
+
+    async def texts(self, who: Principal, text: str, **parts: Any) -> list[str]:
+        return [hit.text for hit in await self.recall(who, text, **parts)]
+
+    async def statuses(self, who: Principal, ids: Sequence[UUID]) -> list[str]:
+        async with self.connections.transaction(who) as connection:
+            found = await memories.get(connection, ids)
+        return [found[identifier].status for identifier in ids]
+
+
+async def _caught_up(_principal: Principal, _timeout: timedelta) -> bool:
+    return True
+
+
+@pytest.fixture
+async def layers(connections: Connections) -> AsyncIterator[Layers]:
+    clock = ManualClock(TODAY)
+    context = ContextLayer(connections, load("e5"))
+    knowledge = KnowledgeLayer(connections, clock=clock)
+    recaller = Recaller(
+        connections, context, knowledge, caught_up=_caught_up, clock=clock, settings=Settings(deadline=timedelta(seconds=20))
+    )
+    async with AsyncExitStack() as stack:
+        await context.start(stack)
+        await knowledge.start(stack)
+        yield Layers(connections, context, knowledge, recaller, clock)
