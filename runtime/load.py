@@ -26,15 +26,17 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..agents.pipeline import Pipeline
 from ..infra.errors import BadInput, LousaError, PipelineError
 from ..memory_layers.records import Json
-from .execution import Result
+
+if TYPE_CHECKING:
+    from .execution import Result
 
 Goal = Callable[[list[str]], Json]
-Report = Callable[[Result], Awaitable[Json]]
+Report = Callable[["Result"], Awaitable[Json]]
 Render = Callable[[Json], object]
 
 _OURS = __name__.split(".", 1)[0]
@@ -60,7 +62,12 @@ def load(path: str | Path) -> Loaded:
     """
     place = Path(path).expanduser().absolute()
     modules = _modules(place)
-    found = {name: value for module in reversed(modules) for name, value in vars(module).items()}
+    found = {
+        name: value
+        for module in reversed(modules)
+        for name, value in vars(module).items()
+        if not isinstance(value, ModuleType)  # a package has its submodules as attributes, `report` and `pipeline` too
+    }
     return Loaded(
         path=place,
         pipeline=_pipeline(place, modules, found),
@@ -155,9 +162,9 @@ def _in_words(place: Path, error: BaseException) -> str:
 
 def _hook(place: Path, found: dict[str, Any], name: str, *, asynchronous: bool = False) -> object:
     hook = found.get(name)
-    if hook is None or isinstance(hook, ModuleType):
+    if not callable(hook):
         return None
-    if not callable(hook) or inspect.iscoroutinefunction(hook) != asynchronous:
+    if inspect.iscoroutinefunction(hook) != asynchronous:
         kind = "an async function" if asynchronous else "a plain function"
         raise PipelineError(f"`{name}` in {str(place)!r} must be {kind}")
     return hook

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NoReturn, cast
 from uuid import UUID
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +27,10 @@ _WIDTH_OF_A_FILE = 160
 
 
 class _Output(Console):
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(clean(segment.text), segment.style)
+
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
 
@@ -48,7 +53,7 @@ def show(*things: object) -> None:
     out = console()
     for thing in things:
         if isinstance(thing, str):
-            out.print(Text(clean(thing)), soft_wrap=True)
+            out.print(Text(thing), soft_wrap=True)
         else:
             out.print(thing)
     sys.stdout.flush()
@@ -60,7 +65,7 @@ def table(*columns: str, rows: Iterable[Iterable[object]], title: str | None = N
     for place, name in enumerate(columns):
         drawn.add_column(name, overflow="fold", no_wrap=place < len(columns) - 1 and place < 3)
     for row in rows:
-        drawn.add_row(*(Text(clean(str(cell))) for cell in row))
+        drawn.add_row(*(Text(str(cell)) for cell in row))
     return drawn
 
 

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..agents.progress import Listener, Progress
-from .output import clean, console, short
+from .output import console, short
 
 MOST_SHOWN = 12
 
@@ -37,7 +37,7 @@ def shown(heard: Callable[[Progress], object]) -> Generator[Listener]:
         if picture is not None:
             picture.tell(news)
         elif line := line_of(news):
-            out.print(Text(clean(line)), soft_wrap=True)
+            out.print(Text(line), soft_wrap=True)
 
     if picture is None:
         yield listen
@@ -105,7 +105,7 @@ class Picture:
     def tell(self, news: Progress) -> None:
         """Take an event in; keep its line above the picture if it is worth it."""
         if news.event in _KEPT:
-            self._out.print(Text(clean(line_of(news)), style=_KEPT[news.event]), soft_wrap=True)
+            self._out.print(Text(line_of(news), style=_KEPT[news.event]), soft_wrap=True)
         match news.event:
             case "planned":
                 self._round = _Round(number=news.round, planned=news.count)
@@ -125,9 +125,7 @@ class Picture:
         head = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=now.planned, completed=min(now.ended, now.planned), width=30)
         head.add_row(self._spinner, bar, f"{now.ended} of {now.planned} tasks, round {now.number}")
-        lines = [
-            Text(f"  {clean(name)}  {monotonic() - since:.1f} s", style="dim") for name, since in at_work[:MOST_SHOWN]
-        ]
+        lines = [Text(f"  {name}  {monotonic() - since:.1f} s", style="dim") for name, since in at_work[:MOST_SHOWN]]
         if len(at_work) > MOST_SHOWN:
             lines.append(Text(f"  and {len(at_work) - MOST_SHOWN} more", style="dim"))
         return Group(head, *lines)

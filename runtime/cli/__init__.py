@@ -76,10 +76,10 @@ def run(
 @app.command()
 def demo(context: typer.Context, json: AsJson = False) -> None:
     """Review four agreements with ten parallel agents, on two days."""
-    from . import demo
+    from . import demo as verb
 
     outer = frame.of(context)
-    outer.perform(demo.demo(outer, json=json))
+    outer.perform(verb.demo(outer, json=json))
 
 
 @app.command()
@@ -116,8 +116,8 @@ def board(
     from . import boards
 
     outer = frame.of(context)
-    verb = boards.watch(outer, execution, field, agent=agent, json=json)
-    outer.perform(verb)
+    how = {"write": write, "expect": expect, "agent": agent}
+    outer.perform(boards.board(outer, execution, field, watch=watch, **how, json=json))
 
 
 @app.command()
@@ -135,7 +135,9 @@ def recall(
     from . import memories
 
     outer = frame.of(context)
-    outer.perform(memories.recall(outer, query, k=k, kinds=kind, as_of=as_of, session=session, agent=agent, json=json))
+    outer.perform(
+        memories.recall(outer, query, k=k, kinds=kind or [], as_of=as_of, session=session, agent=agent, json=json)
+    )
 
 
 @app.command()

@@ -11,7 +11,7 @@ from typing import Literal, cast
 from uuid import UUID
 
 from ...agents.contract import Accept, Failure, Outcome, Reject, Revise, Skipped
-from ...agents.progress import Progress
+from ...agents.progress import Listener, Progress
 from ...infra.errors import BadInput
 from ...memory_layers.records import Json
 from ..execution import Result
@@ -30,7 +30,7 @@ async def run(frame: Frame, path: Path, arguments: list[str], *, goal: str | Non
     loaded = load(path)
     wanted = _goal(loaded, arguments, goal)
     async with frame.open() as runtime:
-        with shown(_remembering(frame)) as listener:
+        with shown(remembering(frame)) as listener:
             result = await runtime.run(
                 loaded.pipeline, wanted, session=session, source=str(loaded.path), progress=listener
             )
@@ -48,7 +48,7 @@ async def resume(frame: Frame, execution: str, *, answer: str | None, verdict: V
                 f"execution {execution} was run from a program: resume it there, runtime.resume(id, pipeline)"
             )
         loaded = load(record.source)
-        with shown(_remembering(frame)) as listener:
+        with shown(remembering(frame)) as listener:
             result = await runtime.resume(identifier, loaded.pipeline, progress=listener, **given)
         return await finish(frame, loaded, result, json=json)
 
@@ -123,7 +123,7 @@ def _what_next(frame: Frame, result: Result) -> list[str]:
     return [f"who did what: {frame.command('trail', str(result.execution))}"]
 
 
-def _remembering(frame: Frame):
+def remembering(frame: Frame) -> Listener:
     """A listener that keeps how to go on, for when the run is interrupted."""
 
     def heard(news: Progress) -> None:

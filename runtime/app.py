@@ -1,0 +1,249 @@
+"""`open`: the whole of Lousa on one exit stack, and `Runtime`, what a program holds while it is open.
+
+    servers → connections → schema → layers → router and its relay → recall
+
+Each part starts after what it needs and is closed in reverse, so the relay has handed over what it holds before the
+connections go, and the connections are gone before the last process out stops the servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+from ..agents.ownership import Life
+from ..agents.pipeline import Pipeline
+from ..agents.progress import Listener
+from ..agents.remembering import Remembering
+from ..agents.services import Services
+from ..infra.clock import Clock, SystemClock
+from ..infra.connections import Connections
+from ..infra.embedded.supervisor import EmbeddedServers
+from ..infra.errors import BadInput
+from ..infra.identity import Principal
+from ..infra.migrate import migrate
+from ..infra.settings import Settings, load
+from ..memory_layers import embedding
+from ..memory_layers.context.pgvector import ContextLayer
+from ..memory_layers.conversation.board import Board
+from ..memory_layers.conversation.feed import Feed
+from ..memory_layers.conversation.operations import Operations
+from ..memory_layers.execution import ledger
+from ..memory_layers.execution.artifacts import Artifacts
+from ..memory_layers.execution.effects import Effects
+from ..memory_layers.execution.executions import Execution, Executions
+from ..memory_layers.execution.transcript import Transcript
+from ..memory_layers.knowledge.postgres import KnowledgeLayer
+from ..memory_layers.policy import table
+from ..memory_layers.recall import Recaller
+from ..memory_layers.records import Json
+from ..memory_layers.router import Router
+from . import execution as executing
+from .execution import Result
+from .load import load as load_file
+
+PERSON = "user"
+"""The agent in whose name a program or a person acts outside a pipeline."""
+
+_UNSET: Any = object()
+
+
+class Runtime:
+    """An open Lousa. Everything it does belongs to a tenant: the settings', unless the call names another."""
+
+    def __init__(self, settings: Settings, services: Services) -> None:
+        self.settings = settings
+        self.services = services
+        self._pipelines: dict[str, Pipeline] = {}
+
+    async def run(
+        self,
+        pipeline: Pipeline,
+        goal: Json,
+        *,
+        session: str = "default",
+        tenant: str | None = None,
+        source: str | None = None,
+        progress: Listener | None = None,
+    ) -> Result:
+        """Run a pipeline towards a goal, in a new execution.
+
+        `source` is the file it was loaded from, so that another process can resume it. `progress` is told what happens.
+        """
+        self._pipelines[pipeline.name] = pipeline
+        principal = self._principal("pipeline", session, tenant=tenant)
+        return await executing.run(self.services, pipeline, principal, goal, source=source, progress=progress)
+
+    async def resume(
+        self,
+        execution: UUID | str,
+        pipeline: Pipeline | None = None,
+        *,
+        answer: Any = _UNSET,
+        tenant: str | None = None,
+        progress: Listener | None = None,
+    ) -> Result:
+        """Go on with an execution that was interrupted, or that waits for an answer; nothing that was finished runs again.
+
+        Without `pipeline`, the one that this program ran under the same name, or the file it was loaded from.
+
+        Raises:
+            NotFound: no such execution.
+            BadInput: its pipeline is unknown here, or it waits for no answer.
+            ExecutionBusy: a living process runs it.
+        """
+        identifier = _identified(execution)
+        record = await self.execution(identifier, tenant=tenant)
+        found = pipeline or self._pipelines.get(record.pipeline)
+        if found is None and record.source is not None:
+            found = load_file(record.source).pipeline
+        if found is None:
+            raise BadInput(
+                f"execution {identifier} was run by a pipeline called {record.pipeline!r} that this program does not know:"
+                " pass it, runtime.resume(id, pipeline)"
+            )
+        principal = self._principal("pipeline", record.session, tenant=tenant)
+        given = {} if answer is _UNSET else {"answer": answer}
+        return await executing.resume(self.services, found, principal, identifier, progress=progress, **given)
+
+    async def execution(self, execution: UUID | str, *, tenant: str | None = None) -> Execution:
+        """How an execution stands."""
+        return await self.services.executions.get(self._principal(PERSON, tenant=tenant), _identified(execution))
+
+    async def executions(self, limit: int = 20, *, tenant: str | None = None) -> list[Execution]:
+        """The newest executions, the newest first."""
+        return await self.services.executions.list(self._principal(PERSON, tenant=tenant), limit=limit)
+
+    async def trail(self, execution: UUID | str, *, tenant: str | None = None) -> list[ledger.Recorded]:
+        """Who did what in an execution, in order, from the audit ledger."""
+        identifier = _identified(execution)
+        await self.execution(identifier, tenant=tenant)
+        principal = self._principal(PERSON, tenant=tenant)
+        await self.services.router.audited(principal, identifier)
+        async with self.services.connections.transaction(principal) as connection:
+            return await ledger.trail(connection, identifier)
+
+    def desk(
+        self,
+        agent: str = PERSON,
+        *,
+        session: str = "default",
+        tenant: str | None = None,
+        roles: Collection[str] = (),
+    ) -> Remembering:
+        """What a script or a person may do with memory outside a pipeline: remember, state facts, recall, forget."""
+        principal = self._principal(agent, session, tenant=tenant, roles=roles)
+        return Remembering(self.services, principal, Operations(None))
+
+    def board(
+        self,
+        execution: UUID | str,
+        agent: str = PERSON,
+        *,
+        session: str = "default",
+        tenant: str | None = None,
+        roles: Collection[str] = (),
+    ) -> Board:
+        """The board of an execution, for a script or a person: read, write, watch and claim beside its agents."""
+        identifier = _identified(execution)
+        services = self.services
+        return Board(
+            services.connections,
+            self._principal(agent, session, tenant=tenant, roles=roles, execution=identifier),
+            feed=services.feed,
+            artifacts=services.artifacts,
+            operations=Operations(identifier),
+            clock=services.clock,
+        )
+
+    def _principal(
+        self,
+        agent: str,
+        session: str = "default",
+        *,
+        tenant: str | None,
+        roles: Collection[str] = (),
+        execution: UUID | None = None,
+    ) -> Principal:
+        owner = self.settings.tenant if tenant is None else tenant
+        return Principal(tenant=owner, agent=agent, session=session, execution=execution, roles=frozenset(roles))
+
+
+@asynccontextmanager
+async def open(
+    settings: Settings | None = None, *, clock: Clock | None = None, **overrides: object
+) -> AsyncIterator[Runtime]:
+    """Open Lousa: start or join its servers, bring the schema up to date, run a relay.
+
+    Args:
+        settings: instead of those from the environment.
+        clock: tells the hour; the machine's by default.
+        overrides: single settings, by name: ``lousa.open(home=…, tenant=…)``.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+        ServerUnavailable: a server cannot be started or does not answer.
+        SchemaMismatch: the database was made by a newer version, or holds another model's vectors.
+    """
+    chosen = settings or load(**overrides)
+    async with AsyncExitStack() as stack:
+        yield Runtime(chosen, await _assemble(chosen, clock or SystemClock(), stack))
+
+
+async def _assemble(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Services:
+    redis_url, postgres_url = await _addresses(settings, stack)
+    connections = Connections(redis_url, postgres_url, settings.pool_size)
+    await connections.start(stack)
+    async with connections.owner_transaction() as connection:
+        await migrate(connection)
+    life = Life(settings.home / "lives")
+    await life.start(stack)
+    feed = Feed(connections)
+    await feed.start(stack)
+    context = ContextLayer(connections, embedding.load(settings.embedder))
+    await context.start(stack)
+    knowledge = KnowledgeLayer(connections, clock=clock)
+    await knowledge.start(stack)
+    policy = table()
+    router = Router(connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings)
+    await router.start(stack)
+    return Services(
+        connections=connections,
+        settings=settings,
+        clock=clock,
+        feed=feed,
+        artifacts=Artifacts(connections),
+        executions=Executions(connections, clock),
+        effects=Effects(connections, clock),
+        transcript=Transcript(connections),
+        router=router,
+        recaller=Recaller(
+            connections, context, knowledge, caught_up=router.caught_up, clock=clock, settings=settings, policy=policy
+        ),
+        life=life,
+    )
+
+
+async def _addresses(settings: Settings, stack: AsyncExitStack) -> tuple[str, str]:
+    """Where the two servers are: those that the settings name, else our own."""
+    need = {
+        name
+        for name, url in (("valkey", settings.redis_url), ("postgres", settings.postgres_url))
+        if url is None
+    }
+    if not need:
+        return str(settings.redis_url), str(settings.postgres_url)
+    servers = EmbeddedServers(settings.home, fsync=settings.redis_fsync, need=frozenset(need))
+    ours = await servers.start(stack)
+    return settings.redis_url or ours.redis_url, settings.postgres_url or ours.postgres_url
+
+
+def _identified(execution: UUID | str) -> UUID:
+    if isinstance(execution, UUID):
+        return execution
+    try:
+        return UUID(execution)
+    except ValueError:
+        raise BadInput(f"{execution!r} is no execution's id: it looks like 019a2b3c-…, as a run prints it") from None

@@ -1,0 +1,196 @@
+"""A pipeline is loaded from what a user writes, and what cannot be one says why."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from lousa.infra.errors import BadInput, PipelineError
+from lousa.runtime.load import load
+
+FUNCTIONS = """
+    from lousa import Accept, Finding, Task
+
+    async def planner(desk, goal):
+        return [Task("count", goal)]
+
+    async def count(desk, task):
+        return Finding(1)
+
+    async def critic(desk, findings):
+        return Accept("done")
+"""
+
+
+def written(path: Path, code: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(code), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return tmp_path / "folder with a space, e acentuação"
+
+
+def test_planner_critic_and_whoever_takes_a_task_are_a_pipeline(here: Path) -> None:
+    loaded = load(written(here / "mine.py", FUNCTIONS))
+    assert loaded.pipeline.name == "mine"
+    assert list(loaded.pipeline.workers) == ["count"]
+    assert loaded.path == here / "mine.py"
+    assert loaded.goal(["a", "b"]) == {"files": ["a", "b"]}
+    assert loaded.report is None and loaded.render is None
+
+
+def test_a_class_with_work_is_a_worker_and_private_or_borrowed_ones_are_not(here: Path) -> None:
+    code = (
+        FUNCTIONS
+        + """
+    from lousa import Worker, Planner, Critic
+
+    class Reader:
+        async def work(self, desk, task):
+            return 1
+
+    async def _helper(desk, task):
+        return 1
+
+    async def other(desk, number):
+        return 1
+    """
+    )
+    assert list(load(written(here / "mine.py", code)).pipeline.workers) == ["count", "Reader"]
+
+
+def test_a_file_that_is_also_a_script_does_not_run_when_it_is_loaded(here: Path) -> None:
+    code = (
+        FUNCTIONS
+        + """
+    import asyncio
+
+    async def main(words):
+        raise SystemExit("it ran")
+
+    asyncio.run(main([]))
+    """
+    )
+    path = written(here / "script.py", code)
+    assert list(load(path).pipeline.workers) == ["count"]
+    assert not list(here.rglob("*.pyc"))
+
+
+def test_a_ready_pipeline_and_hooks_are_taken_as_they_are(here: Path) -> None:
+    code = (
+        FUNCTIONS
+        + """
+    from lousa import Pipeline
+
+    pipeline = Pipeline(planner, workers=[count], critic=critic, name="ready")
+
+    def goal(arguments):
+        return {"n": len(arguments)}
+
+    async def report(result):
+        return {"r": 1}
+
+    def render(report):
+        return "seen"
+    """
+    )
+    loaded = load(written(here / "mine.py", code))
+    assert loaded.pipeline.name == "ready"
+    assert loaded.goal(["a"]) == {"n": 1}
+    assert loaded.render is not None and loaded.render({}) == "seen"
+    assert loaded.report is not None
+
+
+def test_a_file_may_import_its_neighbours(here: Path) -> None:
+    written(here / "neighbour_of_mine.py", "NAME = 'next door'\n")
+    code = "    from neighbour_of_mine import NAME\n" + FUNCTIONS + "\n    def goal(arguments):\n        return NAME\n"
+    assert load(written(here / "mine.py", code)).goal([]) == "next door"
+
+
+@pytest.mark.parametrize("home", ["__init__.py", "pipeline.py"])
+def test_a_folder_is_a_package_whose_relative_imports_work(here: Path, home: str) -> None:
+    written(here / "review" / "__init__.py", '"""A package."""\n')
+    written(here / "review" / "parts.py", "WORD = 'part'\n")
+    code = "    from .parts import WORD\n" + FUNCTIONS + "\n    def goal(arguments):\n        return WORD\n"
+    written(here / "review" / home, code)
+    loaded = load(here / "review")
+    assert loaded.goal([]) == "part"
+    assert loaded.pipeline.name == "review"
+    assert list(loaded.pipeline.workers) == ["count"]
+
+
+def test_two_folders_of_one_name_stay_apart(here: Path) -> None:
+    for number in (1, 2):
+        written(here / str(number) / "same" / "parts.py", f"NUMBER = {number}\n")
+        code = "    from .parts import NUMBER\n" + FUNCTIONS + "\n    def goal(arguments):\n        return NUMBER\n"
+        written(here / str(number) / "same" / "__init__.py", code)
+    assert [load(here / str(number) / "same").goal([]) for number in (1, 2, 1)] == [1, 2, 1]
+
+
+def test_a_changed_file_is_loaded_anew(here: Path) -> None:
+    path = written(here / "mine.py", FUNCTIONS)
+    load(path)
+    written(path, FUNCTIONS.replace("count", "weigh"))
+    assert list(load(path).pipeline.workers) == ["weigh"]
+
+
+def test_a_submodule_called_like_a_hook_does_not_stand_in_for_it(here: Path) -> None:
+    written(here / "review" / "__init__.py", "")
+    written(here / "review" / "report.py", "WORD = 'seen'\n")
+    code = (
+        FUNCTIONS
+        + """
+    from . import report as reports
+
+    async def report(result):
+        return reports.WORD
+    """
+    )
+    written(here / "review" / "pipeline.py", code)
+    loaded = load(here / "review")
+    assert loaded.report is not None
+    assert list(loaded.pipeline.workers) == ["count"]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("x = (\n", "line 1"),
+        ("import there_is_no_such_module\n", "there_is_no_such_module"),
+        ("x = 1\n\nraise RuntimeError('on purpose')\n", "on purpose.*line 3"),
+        ("import sys\nsys.exit(4)\n", "SystemExit"),
+        ("x = 1\n", "lacks a `planner` and a `critic` and a worker"),
+        ("async def planner(desk, goal): ...\nasync def critic(desk, findings): ...\n", "lacks a worker"),
+        (dedent(FUNCTIONS) + "\ndef report(result): ...\n", "`report`.*async function"),
+        (dedent(FUNCTIONS) + "\nasync def goal(arguments): ...\n", "`goal`.*plain function"),
+    ],
+)
+def test_what_cannot_be_a_pipeline_says_why(here: Path, code: str, told: str) -> None:
+    path = written(here / "mine.py", code)
+    with pytest.raises(PipelineError, match=told) as refused:
+        load(path)
+    assert "mine.py" in str(refused.value)
+
+
+def test_what_fails_to_load_leaves_nothing_behind(here: Path) -> None:
+    before = set(sys.modules)
+    with pytest.raises(PipelineError):
+        load(written(here / "mine.py", "raise RuntimeError('on purpose')\n"))
+    assert not [name for name in set(sys.modules) - before if name.startswith("lousa_run_")]
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [("nowhere.py", "no pipeline at"), ("agreement.txt", "no Python file"), ("empty", "no __init__.py")],
+)
+def test_what_is_no_python_at_all_is_refused(here: Path, place: str, told: str) -> None:
+    written(here / "agreement.txt", "a text")
+    (here / "empty").mkdir()
+    with pytest.raises(BadInput, match=told):
+        load(here / place)
