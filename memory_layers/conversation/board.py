@@ -315,6 +315,8 @@ class Board:
 
     async def _present(self, fields: Sequence[str]) -> dict[str, Json]:
         """Those of the fields that are there."""
+        if not fields:
+            return {}
         reply = await command(self._connections.redis, "HMGET", self._names.fields, *fields)
         entries = zip(fields, cast(list[bytes | None], reply), strict=True)
         there = {field: entry for field, entry in entries if entry and not _is_gone(entry)}
