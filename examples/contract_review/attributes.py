@@ -21,12 +21,14 @@ _AS_IF_READ = re.compile(r"\b(?:seguinte redacao|a viger com|read as follows|fol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """`anchor` and `avoid` are searched in the folded sentence; `read` finds the values; `within` is how far after the anchor."""
+    """`anchor` and `avoid` are searched in the folded sentence; `read` finds the values; `within` is how far after the anchor. What follows
+    `until` is not read: "for two years and is then renewed for one" lasts two."""
 
     name: str
     anchor: str
     read: Callable[[str], list[Value]]
     avoid: str = r"(?!)"
+    until: str = r"(?!)"
     within: int = 160
     both_sides: bool = False
 
@@ -50,6 +52,9 @@ def _prices(text: str) -> list[Value]:
 
 
 def _long(text: str) -> list[Value]:
+    endless = re.search(r"\b(?:prazo|tempo) indeterminado\b|\bindefinite(?:ly)?\b", folded(text))
+    if endless:
+        return [Value(kind="duration", canonical="no end", shown=text[endless.start() : endless.end()], start=endless.start(), end=endless.end())]
     return [d for d in durations(text) if d.canonical.endswith("months") or (d.canonical.endswith("days") and int(d.canonical.split()[0]) >= 28)]
 
 
@@ -62,16 +67,19 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
         Attribute(name="hourly rate", anchor=r"\bpor hora\b|\bhora\b|\bhourly\b|\bper hour\b", avoid=r"\bmulta\b|\bmensa", read=money, both_sides=True, within=80),
         Attribute(name="yearly price", anchor=r"\banual(?:mente|idade)?\b|\bpor ano\b|\banuidade\b|\bannual (?:fee|price|payment|amount|subscription)|\bper (?:year|annum)\b", avoid=r"\bmulta\b|\bjuros\b|\breajust|\binterest\b|\bmensa|\bmonth", read=money, both_sides=True),
         Attribute(name="total price", anchor=r"\b(?:preco|valor) (?:total|global|certo|fixo)\b|\b(?:total|purchase|fixed) price\b", avoid=r"\bmulta\b|\bresponsab", read=money),
+        Attribute(name="price", anchor=r"\b(?:preco|valor|remuneracao|honorarios|contraprestacao|price|fee|fees|quilo|milheiro|diaria|plantao|tonelada|custa|custam)\b",
+                  avoid=r"\bmulta\b|\bjuros\b|\bresponsab|\bseguro\b|\binsurance\b|\bliab|\blate\b|\binterest\b|\bmensa|\bmonth|\bhora\b|\bhour|\banua|\bpor mes\b|\baluguel\b|\bimplanta|\binstala|\bsetup\b|\bexced|\badiciona", read=_prices, both_sides=True),
+        Attribute(name="share", anchor=r"\b(?:royalt\w+|comiss\w+|commission|repasse|cabem)\b", avoid=r"\bmulta\b|\bjuros\b", read=percents, both_sides=True),
         Attribute(name="day of payment", anchor=r"\b(?:pag\w+|venc\w+|payable|due|mensal\w*)\b", avoid=r"\bmulta\b|\bjuros\b", read=days_of_month, both_sides=True),
-        Attribute(name="days to pay", anchor=r"\b(?:notas?(?: fisca(?:l|is))?|faturas?|boletos?|invoices?)\b", avoid=r"\bmulta\b|\bjuros\b|\blate\b|\boverdue\b|\bdispute|\batras", read=lambda t: [d for d in durations(t) if d.canonical.endswith("days")], within=120),
+        Attribute(name="days to pay", anchor=r"\b(?:notas?(?: fisca(?:l|is))?|faturas?|boletos?|invoices?)\b", avoid=r"\bmulta\b|\bjuros\b|\blate\b|\boverdue\b|\bdispute|\batras", read=lambda t: [d for d in durations(t) if d.canonical.endswith("days")], within=120, both_sides=True),
         Attribute(name="late fee", anchor=r"\bmulta (?:moratoria )?de\b|\blate (?:payment )?(?:fee|charge)", read=percents, within=60),
         Attribute(name="late interest", anchor=r"\bjuros (?:de mora |moratorios )?(?:de|a)\b|\binterest (?:at|of)\b", read=percents, within=60),
     ),
     "term": (
         Attribute(name="length", anchor=r"\bvig(?:ora\w*|encia|era|e|or)\b|\bprazo\b|\bdura\w*|\bterm\b|\bcontinue\w*|\bperiod\b|\bperiodo\b|\bvale\b|\beffect\b|\bpermanec\w+|\bcontrato e de\b",
-                  avoid=rf"{_RENEWAL}|\bnotice\b|\baviso\b|\bantecedencia\b|\bsurviv|\bsigilo\b|\bconfiden|\bpagamento\b|\bentrega\b", read=_long),
-        Attribute(name="end", anchor=r"\b(?:ate|termin\w+|encerr\w+|fim|find\w+|expir\w+|until|ends?|ending|termino)\b", avoid=rf"{_RENEWAL}|\bnotice\b", read=dates, within=60),
-        Attribute(name="renewal", anchor=r"\b(?:periodos?|prazos?|por mais|terms?|periods?|for an?)\b", avoid=r"(?!)", read=_long, within=80),
+                  avoid=r"\bsurviv|\bsigilo\b|\bconfiden|\bpagamento\b|\bentrega\b", until=rf"{_RENEWAL}|\bnotice\b|\baviso\b|\bantecedencia\b", read=_long),
+        Attribute(name="end", anchor=r"\b(?:ate|termin\w+|encerr\w+|fim|find\w+|expir\w+|until|ends?|ending|termino)\b", until=rf"{_RENEWAL}|\bnotice\b", read=dates, within=60),
+        Attribute(name="renewal", anchor=r"\b(?:periodos? (?:\w+ ){0,3}de|prazos? (?:\w+ ){0,3}de|por mais|(?:terms?|periods?) of|additional|successive|for an? (?:\w+ )?)\b", read=_long, within=50),
     ),
     "termination": (
         Attribute(name="notice", anchor=r"\b(?:imotivad|sem (?:necessidade de )?(?:justa|justif|motivo|causa|dar|explic|onus)|independentemente de (?:causa|motivo)|without cause|for convenience|for any reason|no reason|a qualquer (?:tempo|momento)|at any time|denuncia|resili|either party may|qualquer (?:das partes|parte|delas))",
@@ -96,6 +104,9 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
 }  # fmt: skip
 
 
+PRICES = frozenset({"price", "monthly price", "hourly rate", "yearly price", "total price"})
+
+
 def read(clause: str, sentence: str) -> dict[str, Value]:
     """The attributes that a sentence of a clause fixes, by name."""
     plain = folded(sentence)
@@ -111,6 +122,9 @@ def read(clause: str, sentence: str) -> dict[str, Value]:
 
 
 def _only(attribute: Attribute, sentence: str, plain: str) -> Value | None:
+    stop = re.search(attribute.until, plain)
+    if stop and not _AS_IF_READ.search(plain):
+        sentence, plain = sentence[: stop.start()], plain[: stop.start()]
     anchor = re.search(attribute.anchor, plain)
     if not anchor:
         return None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from .attributes import ATTRIBUTES, read
+from .attributes import ATTRIBUTES, PRICES, read
 from .clauses import CLAUSES, Quotation, wider
 from .documents import Document
 from .parties import party_names
@@ -106,11 +106,13 @@ def related(one: _Opening, other: _Opening) -> bool:
     same_parties = len(shared) >= 2 and len(shared) >= min(len(one.parties), len(other.parties)) - 1
     if one.amends != other.amends:
         amendment, agreement = (one, other) if one.amends else (other, one)
+        about = _covers(agreement.title, amendment.title)
         if amendment.numbers & agreement.numbers:
-            return bool(shared)
+            return bool(shared) or about
         if amendment.cited and agreement.signed and not amendment.cited & agreement.signed:
             return False
-        return same_parties and (bool(amendment.cited & agreement.signed) or _covers(agreement.title, amendment.title))
+        dated = bool(amendment.cited & agreement.signed)
+        return (same_parties and (dated or about)) or (bool(shared) and dated and about)
     if one.amends:
         return False
     return same_parties and _alike(one.title, other.title)
@@ -149,11 +151,19 @@ def _alike(one: str, other: str) -> bool:
 def _on(clause: str, one: Document, other: Document, quotations: Mapping[str, Sequence[Quotation]]) -> list[Contradiction]:
     """The attributes of one clause on which two documents differ; those fixed by the same two sentences are told together."""
     here, there = _fixed(clause, one, quotations), _fixed(clause, other, quotations)
+    _same_price(here, there)
     told: dict[tuple[str, str], list[str]] = {}
     for name, (value, a) in here.items():
         if name in there and (second := there[name])[0].canonical != value.canonical:
             told.setdefault((a, second[1]), []).append(f"{name}: {_shown(value)} / {_shown(second[0])}")
     return [Contradiction(documents=(one.name, other.name), clause=clause, a=a, b=b, reason="; ".join(reasons)) for (a, b), reasons in told.items()]
+
+
+def _same_price(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, str]]) -> None:
+    """Gives one name to the only price on either side: an amendment seldom repeats that it is paid by the month."""
+    one, other = PRICES & here.keys(), PRICES & there.keys()
+    if len(one) == len(other) == 1 and one != other and "price" in one | other:
+        here["price"], there["price"] = here.pop(one.pop()), there.pop(other.pop())
 
 
 def _shown(value: Value) -> str:

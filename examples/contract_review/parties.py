@@ -70,7 +70,7 @@ _NOT_BEFORE = re.compile(
 )
 _SIGNS_FOR = re.compile(r"(?i)(?:representad[oa]s?|por\s+se[ua]s?\s+(?:\w+\s*-?){1,3},?|respons[áa]vel\s+legal|represented\s+by|by\s+its|s[óo]ci[oa](?:\s*-?\s*administrador[a]?)?,?|diretor[a]?(?:-\w+)?,?|administrador[a]?,?|presidente,?|sr\.|sra\.|dr\.|dra\.)[^.;()\n]{0,70}$")
 _INTRODUCED = re.compile(rf"(?i)\b(?:lado|outro|outra|partes?|{ROLES})\s*,\s*$")
-_LISTED = re.compile(r"(?i)(?:\b(?:between|among|amongst|and|by|parties)\b|[:)]|\n\s*)[\s,*_]*(?:\(?\w{1,3}[.)]\s*)?$")
+_NO_PARTY = re.compile(r"(?i)(?:\b(?:the|an?|this|these|of|as|in|to|with|its|their|our|your|under|called|see)\s+|[\"“*(])$")
 _NEVER = re.compile(
     r"(?i)(?:this|the|these|agreement|contrato|contract|exhibit|schedule|section|article|party|parties|partes?|cláusula|clausula|whereas|recitals?|effective|term|"
     r"nº|cnpj|cpf|rua|praça|alameda|estrada|travessa|quadra|bairro|avenida|av\.?|rodovia|estado|comarca|lei|anexo|termo|instrumento|sr\.?|sra\.?|dr\.?|dra\.?|cep|rg|ssp|page|suite|street|road|copyright|all|any|each|cada|primeiro|segundo|witness\w*|"
@@ -95,7 +95,7 @@ def party_quotations(document: Document) -> list[tuple[int, int]]:
         if len(found) < 2:
             found += _found(text, _ORGANISATION, *cover)
     distinct: dict[str, tuple[int, int]] = {}
-    for s, e in sorted(set(found)):
+    for s, e in sorted(set(found), key=lambda span: (span[0], -span[1])):
         key = same_name(text[s:e])
         longer = next((k for k in distinct if k.startswith(key) or key.startswith(k)), None)
         if longer is None:
@@ -127,7 +127,7 @@ def _names(document: Document, start: int, end: int) -> Iterator[tuple[int, int]
     text = document.text
     for pattern in (_ORGANISATION, _NAMED_KIND, _FOLLOWED[document.language], _ROLE):
         for s, e in _found(text, pattern, start, end):
-            if pattern is not _FOLLOWED["en"] or _ORGANISATION.fullmatch(text[s:e]) or _LISTED.search(text[max(0, s - 60) : s]):
+            if pattern is not _FOLLOWED["en"] or _ORGANISATION.fullmatch(text[s:e]) or not _NO_PARTY.search(text[max(0, s - 20) : s]):
                 yield s, e
 
 

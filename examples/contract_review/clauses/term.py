@@ -21,7 +21,7 @@ EN = Cues(
     ],
     never=r"\bsurviv|\bwarranty period\b|\bconfidentiality obligations\b|\binsurance\b|\bshall mean the\b.{0,30}\bproduct",
     threshold=6.5,
-    keep=0.72,
+    keep=0.68,
     most=3,
 )
 
