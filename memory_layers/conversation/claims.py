@@ -35,10 +35,11 @@ class Fence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds a task: its token and note. The lease may have run out."""
+    """Who holds a task: its token and note. The lease may have run out: `until` is by the server's clock."""
 
     token: int
     note: str
+    until: datetime
 
 
 class Claim:
@@ -140,8 +141,12 @@ async def claim(
 async def holder_of(connections: Connections, claims: str, task: str) -> Holder | None:
     """Who holds `task`, by the key of the claims; None when nobody does."""
     kept = cast(bytes | None, await command(connections.redis, "HGET", claims, task))
-    token, _, holder = (kept or b"0 0 ").decode().split(" ", 2)
-    return Holder(token=int(token), note=holder.partition(" ")[2]) if holder else None
+    token, until, holder = (kept or b"0 0 ").decode().split(" ", 2)
+    if not holder:
+        return None
+    return Holder(
+        token=int(token), note=holder.partition(" ")[2], until=datetime.fromtimestamp(int(until) / 1000, UTC)
+    )
 
 
 def stale(fence: Fence, holder: bytes) -> Stale:
