@@ -3,10 +3,12 @@
 It exists because these steps must happen between fork and exec, which is not safe inside a program with threads. It
 imports nothing of Lousa, so that it starts in some 20 ms. In order: the log becomes its output; the life file is
 locked and inherited on purpose (the only descriptor that is); it leaves the terminal and its parent, so that neither
-Ctrl-C nor the parent's death reaches the server; it becomes the user the server shall run as; it execs.
+Ctrl-C nor the parent's death reaches the server; signals are what they were at boot; it becomes the user the server
+shall run as; it execs.
 
-With `detach` the caller gets an exit code once the exec has happened. Exit codes, with a line on stderr: 0 running,
-3 the namespace was refused, 4 somebody holds the life file, 5 anything else.
+It prints one line, a code and a reason, since a caller who ignores SIGCHLD gets no exit code. With `detach` the line
+comes once the exec has happened, otherwise when the program has ended. Codes: 0 well, 3 the namespace was refused,
+4 somebody holds the life file, 5 another step failed; without `detach` also the program's own.
 """
 
 # pyright: basic
@@ -16,6 +18,7 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import sys
 import time
 
@@ -33,30 +36,28 @@ class Refusal(Exception):
 
 
 def main(spec):
-    """Do the steps; returns only in the caller's half, or when something is wrong."""
-    sys.stderr.flush()
+    """Do the steps in a child of ours, and tell how they went."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
     word_out, word_in = os.pipe()  # close-on-exec: the reader sees the end when the server has taken over
-    if spec["detach"]:
-        if os.fork():
-            os.close(word_in)
-            said = b""
-            while part := os.read(word_out, 4096):
-                said += part
-            if not said:
-                return 0
-            code, _, why = said.decode(errors="replace").partition(" ")
-            print(why, file=sys.stderr)  # noqa: T201
-            return int(code)
-        os.setsid()
-    try:
-        become(spec)
-    except BaseException as error:
-        code = error.code if isinstance(error, Refusal) else FAILED
+    child = os.fork()
+    if child == 0:
         if spec["detach"]:
+            os.setsid()
+        try:
+            become(spec)
+        except BaseException as error:
+            code = error.code if isinstance(error, Refusal) else FAILED
             os.write(word_in, f"{code} {error}".encode())
-        else:
-            print(error, file=sys.stderr)  # noqa: T201
-        os._exit(code)
+            os._exit(code)
+    os.close(word_in)
+    said = b""
+    while part := os.read(word_out, 4096):
+        said += part
+    if not said and not spec["detach"]:
+        said = f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])} it ended".encode()
+    os.write(1, said or b"0 it runs")
 
 
 def become(spec):
@@ -125,4 +126,4 @@ def enter_namespace(libc, alias):
 
 
 if __name__ == "__main__":
-    sys.exit(main(json.loads(sys.argv[1])))
+    main(json.loads(sys.argv[1]))

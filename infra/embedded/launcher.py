@@ -14,9 +14,11 @@ from .life import Life
 from .privileges import RunAs, nobody
 
 REFUSED = 3
-"""The launcher's exit code when it may not make a user namespace."""
+"""The launcher's code when it may not make a user namespace."""
 HELD = 4
-"""The launcher's exit code when another program holds the life file."""
+"""The launcher's code when another program holds the life file."""
+BROKEN = 5
+"""The launcher's code when a step of its own failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ async def launch(
     words: str = "",
     detach: bool = True,
 ) -> tuple[int, str]:
-    """Start `what`; the launcher's exit code (see `launch.py`) and what it complained of.
+    """Start `what`; the launcher's code (see `launch.py`) and its reason.
 
     The program holds `life` from before its first instruction, and its pid is put into `line` there.
     """
@@ -57,26 +59,28 @@ async def launch(
     process = subprocess.Popen(  # noqa: ASYNC220  # asyncio's own needs a child watcher, which not every loop has
         [sys.executable or "python3", "-I", "-S", script, json.dumps(spec)],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         cwd="/",
         start_new_session=True,
     )
     try:
-        while (code := process.poll()) is None:  # noqa: ASYNC110  # the same reason
+        while process.poll() is None:  # noqa: ASYNC110  # the same reason
             await asyncio.sleep(0.003)
-        assert process.stderr is not None
-        return code, process.stderr.read().decode(errors="replace")
+        assert process.stdout is not None
+        said = process.stdout.read().decode(errors="replace")
     finally:
         if process.poll() is None:  # cancelled
             process.kill()
             process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
+        if process.stdout is not None:
+            process.stdout.close()
+    code, _, why = said.partition(" ")
+    return (int(code), why) if code.lstrip("-").isdigit() else (BROKEN, said)
 
 
 async def run_to_end(what: Launch, *, log: Path, life: Path | None = None, words: str = "") -> int:
-    """Run a program to its end, `words` on its input; its exit code. It holds `life` meanwhile, like a server."""
+    """Run a program to its end, `words` on its input; its code. It holds `life` meanwhile, like a server."""
     line = Life(pid=0, program="initdb", version="", sockets="")
     code, _ = await launch(what, log=log, life=life, line=line, words=words, detach=False)
     return code

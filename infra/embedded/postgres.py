@@ -30,7 +30,7 @@ from .launcher import HELD, REFUSED, Launch, can_enter_namespace, run_to_end
 from .life import Life
 from .privileges import RunAs
 from .programs import postgres_folder, wheel_version
-from .server import State, size, tail
+from .server import INITIALISING, State, size, tail
 
 PORT = "5432"
 SOCKET = f".s.PGSQL.{PORT}"
@@ -119,7 +119,7 @@ class Postgres:
 
     def _sweep(self) -> None:
         for folder in (self.home, privileges.system_folder_for(self.home)):
-            for half_done in folder.glob("postgres.init-*"):
+            for half_done in folder.glob(f"{INITIALISING}*"):
                 shutil.rmtree(half_done, ignore_errors=True)
 
     async def _who_begins(self, log: Path) -> RunAs:
@@ -132,7 +132,7 @@ class Postgres:
 
     async def _initialise(self, data: Path, who: RunAs, log: Path) -> None:
         place = await asyncio.to_thread(self._place_for, who)
-        work = Path(tempfile.mkdtemp(prefix="postgres.init-", dir=place))
+        work = Path(tempfile.mkdtemp(prefix=INITIALISING, dir=place))
         who.give(work)
         programs = await asyncio.to_thread(postgres_folder, who)
         init = (str(programs / "bin" / "initdb"), "--pgdata", str(work))

@@ -35,7 +35,8 @@ LOADING_PATIENCE = 300.0
 START_PATIENCE = 15.0
 ADOPTION_PATIENCE = 2.0
 LOG_LIMIT = 1_000_000
-PROGRAMS = frozenset({"postgres", "valkey-server", "initdb"})
+INITIALISING = "postgres.init-"
+"""How the folder of an initialisation begins; it is in the command line of what works there."""
 
 
 class Program(Protocol):
@@ -126,7 +127,7 @@ class Server:
             raise BlockingIOError(why)
         life = lives.read(self.life)
         if code or life is None or not await self._becomes_ready(life, START_PATIENCE):
-            raise self._failure(why, begun)
+            raise self._failure(why if code else tail(self.log, begun))
         return life
 
     async def dismiss(self, why: lives.Stopping = "last") -> bool:
@@ -139,7 +140,7 @@ class Server:
         if not lives.held(self.life):
             return False
         life = lives.read(self.life)
-        if life is None or not _is_ours(life.pid):
+        if life is None or not _is_ours(life.pid, life.sockets or INITIALISING):
             await self._outlast_children()
             return True
         lives.mark(self.life, life, stopping=why)
@@ -158,7 +159,7 @@ class Server:
 
     def send_away(self, life: Life) -> None:
         """Tell a server to end when its home is gone and no lock is left to ask."""
-        if _is_ours(life.pid):
+        if _is_ours(life.pid, life.sockets):
             with contextlib.suppress(OSError):
                 os.kill(life.pid, self.program.farewell[0][0])
 
@@ -179,7 +180,7 @@ class Server:
     async def _clear_socket(self, socket_file: Path) -> None:
         """End a server whose home was removed under it: our life file is free, and yet one listens at our address."""
         pid = _listener(socket_file)
-        if pid is None or not _is_ours(pid):
+        if pid is None or not _is_ours(pid, str(socket_file.parent)):
             return
         logger.warning("a %s server (pid %s) outlived its home and is ended", self.program.name, pid)
         for number, patience in self.program.farewell:
@@ -204,10 +205,11 @@ class Server:
             pause = min(pause * 1.2, 0.05)
         return True
 
-    def _failure(self, why: str, begun: int) -> ServerUnavailable:
-        said = why.strip() or tail(self.log, begun) or "it said nothing"
+    def _failure(self, said: str) -> ServerUnavailable:
         way_out = "free some space and try again" if "No space left" in said else f"its whole log is {str(self.log)!r}"
-        return ServerUnavailable(f"the embedded {self.program.name} server did not start; {way_out}; it said:\n{said}")
+        return ServerUnavailable(
+            f"the embedded {self.program.name} server did not start; {way_out}; it said:\n{said.strip() or 'nothing'}"
+        )
 
 
 def size(log: Path) -> int:
@@ -231,12 +233,15 @@ def _rotate(log: Path) -> None:
             log.replace(log.with_name(f"{log.name}.1"))
 
 
-def _is_ours(pid: int) -> bool:
-    """Whether a pid (still) is one of our programs; without /proc the held lock must do."""
+def _is_ours(pid: int, sign: str) -> bool:
+    """Whether a pid (still) is the process that has `sign` in its command line; without /proc the held lock must do.
+
+    Only the command line can be read of another user's process by root without the right to trace, as in a container.
+    """
     if sys.platform != "linux":
         return True
     try:
-        return Path(os.readlink(f"/proc/{pid}/exe")).name.removesuffix(" (deleted)") in PROGRAMS
+        return sign.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 
@@ -246,7 +251,7 @@ def _processes_in(folder: Path) -> Iterator[int]:
     real = str(folder.resolve())
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if os.readlink(entry / "cwd") == real and _is_ours(int(entry.name)):
+            if os.readlink(entry / "cwd") == real and b"postgres" in (entry / "cmdline").read_bytes():
                 yield int(entry.name)
 
 

@@ -40,6 +40,8 @@ BOTH = frozenset({"valkey", "postgres"})
 
 GATE_PATIENCE = 330.0
 """Longer than the longest thing done under the gate: a start that loads or recovers a large store."""
+LEAVE_PATIENCE = 10.0
+"""Whoever holds the gate for longer while we share is starting servers, so shares them too and will leave after us."""
 WATCH_EVERY = 0.5
 
 
@@ -183,14 +185,14 @@ class EmbeddedServers:
         if pid != os.getpid():
             return
         try:
-            async with _gate(self.home):
+            async with alone(self.home / homes.GATE, patience=LEAVE_PATIENCE):
                 sharing.release()
                 async with _held_alone(self.home) as last:
                     if last:
                         await _dismiss_all(self.home)
-        except ServerUnavailable:
-            if self.home.exists():
-                raise
+        except TimeoutError:
+            logger.info("left %s while another process starts its servers, which will also stop them", self.home)
+        except FileNotFoundError:
             for server, life in ((self._servers[name], life) for name, life in self._seen.items()):
                 server.send_away(life)  # the home was removed under us: there is no lock left to ask, and no data
         finally:
