@@ -161,9 +161,9 @@ def _on(clause: str, one: Document, other: Document, quotations: Mapping[str, Se
 
 def _same_price(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, str]]) -> None:
     """Gives one name to the only price on either side: an amendment seldom repeats that it is paid by the month."""
-    one, other = PRICES & here.keys(), PRICES & there.keys()
-    if len(one) == len(other) == 1 and one != other and "price" in one | other:
-        here["price"], there["price"] = here.pop(one.pop()), there.pop(other.pop())
+    one, other = [name for name in here if name in PRICES], [name for name in there if name in PRICES]
+    if len(one) == len(other) == 1 and one != other and "price" in one + other:
+        here["price"], there["price"] = here.pop(one[0]), there.pop(other[0])
 
 
 def _shown(value: Value) -> str:
