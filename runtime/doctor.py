@@ -7,6 +7,7 @@ because a managed server hides it, is a note that says so.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,13 +16,17 @@ from typing import Any, Literal, cast
 from psycopg.rows import dict_row
 from redis.exceptions import ResponseError
 
+from ..agents.ownership import RUN
 from ..infra.connections import Connections, without_password
 from ..infra.errors import LousaError
 from ..infra.migrate import known
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
+from ..memory_layers.conversation.claims import holder_of
 from ..memory_layers.conversation.keys import board_keys
+from ..memory_layers.conversation.script import command
 from ..memory_layers.embedding import load as load_embedder
+from ..memory_layers.journal import Journal
 
 State = Literal["ok", "note", "wrong"]
 Row = Mapping[str, Any]
@@ -72,9 +77,8 @@ async def examine(settings: Settings, connections: Connections) -> AsyncIterator
         yield check
     async for check in _postgres(settings, connections):
         yield check
-    for check in await _work(connections):
+    async for check in _work(connections):
         yield check
-    yield await _large_values(connections)
 
 
 def _space(settings: Settings) -> Check:
@@ -166,20 +170,46 @@ def _embedder(settings: Settings, models: list[Row]) -> Check:
     return Check(what="embedder", state="ok", said=said)
 
 
-async def _work(connections: Connections) -> list[Check]:
+async def _work(connections: Connections) -> AsyncIterator[Check]:
     async with connections.system_transaction("") as connection:
         cursor = connection.cursor(row_factory=dict_row)
         standing = cast(Row, await (await cursor.execute(_QUERIES["standing"])).fetchone())
+        boards = cast("list[Row]", await (await cursor.execute(_QUERIES["open_boards"])).fetchall())
         debts = cast("list[Row]", await (await cursor.execute(_QUERIES["debts"])).fetchall())
-    said = f"{standing['running']} run or were interrupted, {standing['waiting']} wait for a person"
-    checks = [Check(what="executions", state="note" if standing["waiting"] else "ok", said=said)]
+    said = f"{standing['open']} open, {standing['waiting']} of them wait for a person"
+    yield Check(what="executions", state="note" if standing["waiting"] else "ok", said=said)
+    for board in boards:
+        if board["status"] == "running" and await _deserted(connections, board):
+            said = f"nobody runs it: lousa resume {board['id']} --tenant {shlex.quote(board['tenant'])}"
+            yield Check(what="interrupted", state="note", said=said)
     if standing["undrained"]:
-        said = (
-            f"{standing['undrained']} ended executions have changes that the ledger still lacks: is a process running?"
-        )
-        checks.append(Check(what="audit", state="note", said=said))
-    checks += _debts(debts)
-    return checks
+        said = f"{standing['undrained']} ended executions have changes that the ledger still lacks"
+        yield Check(what="audit", state="wrong", said=f"{said}: keep a process open, its relay copies them")
+    async for check in _journals(connections):
+        yield check
+    for check in _debts(debts):
+        yield check
+    yield await _large_values(connections, boards)
+
+
+async def _deserted(connections: Connections, board: Row) -> bool:
+    """Whether an execution that should be running is held by nobody, or by somebody who no longer says so."""
+    holder = await holder_of(connections, board_keys(board["tenant"], board["id"]).claims, RUN)
+    if holder is None:
+        return True
+    seconds, _ = cast("tuple[int, int]", await command(connections.redis, "TIME"))
+    return holder.until.timestamp() < int(seconds)
+
+
+async def _journals(connections: Connections) -> AsyncIterator[Check]:
+    journal = Journal(connections)
+    tenants = sorted(await journal.tenants())
+    waiting = sum([await journal.length(tenant) for tenant in tenants])
+    yield Check(what="journal", state="ok", said=f"{waiting} acknowledged writes are not in their layers yet")
+    dead = {tenant: count for tenant in tenants if (count := await journal.buried(tenant))}
+    if dead:
+        said = ", ".join(f"{count} of tenant {tenant!r}" for tenant, count in dead.items())
+        yield Check(what="dead letters", state="wrong", said=f"writes that could not be committed: {said}")
 
 
 def _debts(debts: list[Row]) -> Iterator[Check]:
@@ -192,15 +222,13 @@ def _debts(debts: list[Row]) -> Iterator[Check]:
         yield Check(what="debts", state="ok", said="no layer is owed anything")
 
 
-async def _large_values(connections: Connections) -> Check:
-    async with connections.system_transaction("") as connection:
-        rows = await (await connection.execute(_QUERIES["open_boards"])).fetchall()
+async def _large_values(connections: Connections, boards: list[Row]) -> Check:
     large: list[str] = []
-    for execution, tenant in cast("list[tuple[Any, str]]", rows):
-        key = board_keys(tenant, execution).fields
-        async for field, entry in connections.redis.hscan_iter(key, count=500):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    for board in boards:
+        key = board_keys(board["tenant"], board["id"]).fields
+        async for field, entry in connections.redis.hscan_iter(key, count=500):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # vague stubs
             if len(cast(bytes, entry)) > TOO_LARGE:
-                large.append(f"{_text(cast(bytes, field))!r} of {execution}")
+                large.append(f"{_text(cast(bytes, field))!r} of {board['id']}")
     if large:
         shown = ", ".join(large[:5]) + (f" and {len(large) - 5} more" if len(large) > 5 else "")
         return Check(what="boards", state="wrong", said=f"values above 10 KB that should be artifacts: {shown}")

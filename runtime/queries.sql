@@ -9,15 +9,15 @@ SELECT (SELECT max(number) FROM lousa.migration) AS schema,
 -- models: the embedding models whose vectors this database holds
 SELECT fingerprint, name, dimensions FROM lousa.embedding_model ORDER BY created_at
 
--- standing: how many executions run, wait, and still owe changes to the ledger, in all tenants
-SELECT count(*) FILTER (WHERE status = 'running') AS running,
+-- standing: how many executions of all tenants are open, wait, and still owe changes to the ledger
+SELECT count(*) FILTER (WHERE ended_at IS NULL) AS open,
        count(*) FILTER (WHERE status = 'waiting') AS waiting,
-       count(*) FILTER (WHERE NOT drained AND ended_at < clock_timestamp() - interval '1 minute') AS undrained
+       count(*) FILTER (WHERE ended_at < clock_timestamp() - interval '1 minute') AS undrained
 FROM lousa.execution
 WHERE NOT drained
 
 -- open_boards: executions whose boards are in use, newest first
-SELECT id, tenant FROM lousa.execution WHERE ended_at IS NULL ORDER BY id DESC LIMIT 100
+SELECT id, tenant, status FROM lousa.execution WHERE ended_at IS NULL ORDER BY id DESC LIMIT 100
 
 -- debts: what layers are owed, how long the oldest has been due, and the last error
 SELECT layer, count(*) AS owed,

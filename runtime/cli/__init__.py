@@ -102,8 +102,8 @@ def resume(
 @app.command()
 def board(
     context: typer.Context,
-    execution: Identifier,
-    field: Annotated[str | None, typer.Argument(help="One field; without it, all of them.")] = None,
+    execution: Annotated[str | None, typer.Argument(metavar="ID", help="The execution; without it, a list.")] = None,
+    field: Annotated[str | None, typer.Argument(help="One field, or a pattern with *; without it, all.")] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Show each change as it comes.")] = False,
     write: Annotated[str | None, typer.Option(metavar="VALUE", help="Write JSON, or text, to the field.")] = None,
     expect: Annotated[

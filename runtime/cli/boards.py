@@ -11,10 +11,11 @@ from uuid import UUID
 from ...infra.errors import BadInput, NotFound
 from ...memory_layers.conversation.board import ANY, Board, Conflict, Expect, Written
 from ...memory_layers.conversation.changes import Change, Snapshot
+from ...memory_layers.execution.executions import Execution
 from ..app import Runtime
 from ..output import emit, short, show, table
 from .frame import CONFLICT, Frame, say
-from .runs import identified, read_json
+from .runs import read_json
 
 LOOK_AGAIN = 1.0
 """Seconds without a change after which a watcher asks whether the execution has ended."""
@@ -22,7 +23,7 @@ LOOK_AGAIN = 1.0
 
 async def board(
     frame: Frame,
-    execution: str,
+    execution: str | None,
     field: str | None,
     *,
     watch: bool,
@@ -32,20 +33,31 @@ async def board(
     json: bool,
 ) -> int:
     """The verb."""
-    identifier = identified(execution)
     if write is not None and (field is None or watch):
         raise BadInput("--write needs the field that it writes, and no --watch")
     if expect is not None and write is None:
         raise BadInput("--expect goes with --write")
     expected = _expected(expect)
     async with frame.open() as runtime:
-        record = await runtime.execution(identifier)
-        of = runtime.board(identifier, agent=agent, session=record.session)
+        if execution is None:
+            return _listed(await runtime.executions(), json=json)
+        record = await runtime.execution(execution)
+        of = runtime.board(record.id, agent, session=record.session)
         if write is not None and field is not None:
             return await _write(of, field, write, expected, json=json)
         if watch:
-            return await _watch(runtime, identifier, of, field or "*", json=json)
+            return await _watch(runtime, record.id, of, field or "*", json=json)
         return await _read(of, field, json=json)
+
+
+def _listed(executions: list[Execution], *, json: bool) -> int:
+    """The newest executions: whoever names none may want to know which there are."""
+    if json:
+        emit({"executions": executions})
+        return 0
+    rows = [(one.id, one.status, one.pipeline, one.session, f"{one.started_at:%Y-%m-%d %H:%M}") for one in executions]
+    show(table("execution", "status", "pipeline", "session", "began", rows=rows))
+    return 0
 
 
 async def _read(of: Board, field: str | None, *, json: bool) -> int:
@@ -84,7 +96,7 @@ async def _write(of: Board, field: str, value: str, expected: Expect, *, json: b
 
 
 async def _watch(runtime: Runtime, execution: UUID, of: Board, pattern: str, *, json: bool) -> int:
-    """What is there, then every change, until the execution has ended."""
+    """What is there, then every change, until the execution has ended and nothing more came."""
     start = await of.snapshot(pattern)
     _told(start, json=json)
     async with of.watch(since=start.cursor, fields=pattern) as changes:
@@ -95,7 +107,7 @@ async def _watch(runtime: Runtime, execution: UUID, of: Board, pattern: str, *, 
             except TimeoutError:
                 if last_look:
                     return 0
-                last_look = (await runtime.execution(execution)).status in ("accepted", "rejected", "failed")
+                last_look = (await runtime.execution(execution)).ended
 
 
 def _told(news: Change | Snapshot, *, json: bool) -> None:

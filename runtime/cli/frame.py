@@ -81,7 +81,7 @@ class Frame:
     def _explain(self, error: BaseException, words: str, code: int) -> int:
         if self.debug:
             traceback.print_exception(error)
-        say(f"error: {words}")
+        say(f"error: {words}", *self.on_interrupt)
         return code
 
 

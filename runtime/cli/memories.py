@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from ...agents.desk import Desk
+from ...agents.remembering import Remembering
 from ...infra.errors import BadInput
 from ...memory_layers.records import Fact, MemoryKind, Recall, Scope
 from ..output import emit, short, show, table
@@ -78,7 +78,9 @@ async def remember(
     return 0
 
 
-async def _told(desk: Desk, text: str, kind: MemoryKind, fact: Fact | None, scope: Scope, source: Source) -> Receipt:
+async def _told(
+    desk: Remembering, text: str, kind: MemoryKind, fact: Fact | None, scope: Scope, source: Source
+) -> Receipt:
     if fact is None:
         return await desk.remember(text, kind=kind, scope=scope, source=source)
     return await desk.state_fact(fact.subject, fact.predicate, fact.object, scope=scope, source=source)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json as jsons
 from pathlib import Path
 from typing import Literal, cast
-from uuid import UUID
 
 from ...agents.contract import Accept, Failure, Outcome, Reject, Revise, Skipped
 from ...agents.progress import Listener, Progress
@@ -39,24 +38,22 @@ async def run(frame: Frame, path: Path, arguments: list[str], *, goal: str | Non
 
 async def resume(frame: Frame, execution: str, *, answer: str | None, verdict: Verdict | None, json: bool) -> int:
     """The verb."""
-    identifier = identified(execution)
     given = _answer(answer, verdict)
     async with frame.open() as runtime:
-        record = await runtime.execution(identifier)
+        record = await runtime.execution(execution)
         if record.source is None:
-            raise BadInput(
-                f"execution {execution} was run from a program: resume it there, runtime.resume(id, pipeline)"
-            )
+            raise BadInput(f"execution {record.id} was run by a program: resume it there, runtime.resume(id, pipeline)")
         loaded = load(record.source)
         with shown(remembering(frame)) as listener:
-            result = await runtime.resume(identifier, loaded.pipeline, progress=listener, **given)
+            result = await runtime.resume(record.id, loaded.pipeline, progress=listener, **given)
         return await finish(frame, loaded, result, json=json)
 
 
 async def finish(frame: Frame, loaded: Loaded, result: Result, *, json: bool) -> int:
     """Show what came of a run; its exit code."""
-    over = result.status in ("accepted", "rejected")
-    report = await loaded.report(result) if loaded.report and over else None
+    frame.on_interrupt = []
+    told = result.status in ("accepted", "rejected") and len(result.outcomes) > 0  # a board is kept for a day
+    report = await loaded.report(result) if loaded.report and told else None
     if json:
         emit(plainly(result) if report is None else report)
     elif report is not None and loaded.render:
@@ -130,20 +127,6 @@ def remembering(frame: Frame) -> Listener:
         frame.on_interrupt = [f"execution {news.execution} can go on: {frame.command('resume', str(news.execution))}"]
 
     return heard
-
-
-def identified(execution: str) -> UUID:
-    """An execution's id.
-
-    Raises:
-        BadInput: that is none.
-    """
-    try:
-        return UUID(execution)
-    except ValueError:
-        raise BadInput(
-            f"{execution!r} is no execution's id: it looks like 019a2b3c-…, as `lousa run` prints it"
-        ) from None
 
 
 def read_json(text: str) -> Json:

@@ -1,0 +1,59 @@
+"""What the README shows works as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from lousa.infra.embedded.supervisor import Endpoints
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def environment(servers: Endpoints, tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "LOUSA_REDIS_URL": servers.redis_url,
+        "LOUSA_POSTGRES_URL": servers.postgres_url,
+        "LOUSA_HOME": str(tmp_path / "home"),
+        "LOUSA_TENANT": f"tenant-{uuid4().hex[:12]}",
+    }
+
+
+@pytest.fixture(params=["README.md", "README.pt-BR.md"])
+def shown(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The example of a README as a file, beside two texts of 3 and 4 words."""
+    text = (ROOT / request.param).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    assert len(blocks) == 1
+    path = tmp_path / "count.py"
+    path.write_text(blocks[0], encoding="utf-8")
+    (tmp_path / "a.txt").write_text("one two three", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("um dois três quatro", encoding="utf-8")
+    return path
+
+
+def test_the_example_runs_as_a_script(shown: Path, environment: dict[str, str]) -> None:
+    command = [sys.executable, str(shown), "a.txt", "b.txt"]
+    done = subprocess.run(command, cwd=shown.parent, env=environment, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "7 words {'words/count-1': 3, 'words/count-2': 4}"
+
+
+def test_the_example_runs_by_lousa_run(shown: Path, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "lousa", "run", str(shown), "a.txt", "b.txt", "--json"]
+    done = subprocess.run(command, cwd=shown.parent, env=environment, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["decision"] == "7 words"
+
+
+def test_the_example_is_about_25_lines(shown: Path) -> None:
+    code = [line for line in shown.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert len(code) <= 25
