@@ -16,10 +16,14 @@ value and never passes through here.
     ├── Stale                    a fencing token was overtaken: somebody else runs this task now
     ├── ExecutionBusy            another living process runs this execution
     ├── TaskFailed               reading the value of a task that has none
+    ├── RunFailed                the planner or the critic failed; the execution can be resumed
     └── EffectUncertain          an effect was begun and its end is unknown: a person or the worker's own check decides
 """
 
 from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
 
 
 class LousaError(Exception):
@@ -84,5 +88,21 @@ class TaskFailed(LousaError):
     """A task ended without a value, and its value was asked for."""
 
 
+class RunFailed(LousaError):
+    """The planner or the critic failed in all its attempts. `execution` can be resumed; what was done is kept."""
+
+    def __init__(self, message: str, *, execution: UUID) -> None:
+        super().__init__(message)
+        self.execution = execution
+
+
 class EffectUncertain(LousaError):
-    """An effect outside was begun and whether it ended is not known; it is not repeated blindly."""
+    """An effect outside was begun and whether it ended is not known; it is not repeated blindly.
+
+    `key` names the effect, `since` says when it was begun.
+    """
+
+    def __init__(self, message: str, *, key: str = "", since: datetime | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+        self.since = since

@@ -5,8 +5,9 @@ The row is there before the first change of the run's board. From then on its st
     running ──wait──▶ waiting ──answer──▶ running
        └──────────finish─────────┴──▶ accepted | rejected | failed
 
-An ended execution is never opened again. Asking for a step that was already taken, with the same words, is a repeat and
-changes nothing; with other words it is refused. Every step has its entry in the ledger, in the same transaction.
+An accepted or rejected execution is never opened again; a failed one can be resumed, which makes it running. Asking for
+a step that was already taken, with the same words, is a repeat and changes nothing; with other words it is refused.
+Every step has its entry in the ledger, in the same transaction.
 """
 
 from __future__ import annotations
@@ -141,6 +142,18 @@ class Executions:
             await self._move(connection, principal, then, "execution.answer", {"answer": answer})
             return then
 
+    async def reopen(self, principal: Principal, execution: UUID) -> Execution:
+        """Take up one that has failed: it runs on, with all that was done."""
+        async with self._connections.transaction(principal) as connection:
+            now = await _one(connection, "lock_execution", principal, execution)
+            if now.status == "running":
+                return now
+            if now.status != "failed":
+                raise BadInput(f"execution {execution} is {now.status!r}: only a failed one can be taken up again")
+            then = replace(now, status="running", result=None, ended_at=None)
+            await self._move(connection, principal, then, "execution.resume", {})
+            return then
+
     async def finish(self, principal: Principal, execution: UUID, status: Ended, result: Json = None) -> Execution:
         """End it, with its result."""
         async with self._connections.transaction(principal) as connection:
@@ -148,7 +161,7 @@ class Executions:
             if now.ended:
                 if (now.status, now.result) == (status, result):
                     return now
-                raise BadInput(f"execution {execution} ended as {now.status!r}: an ended one is never opened again")
+                raise BadInput(f"execution {execution} ended as {now.status!r}: it can have no other end")
             then = replace(now, status=status, result=result, ended_at=self._clock.now())
             await self._move(connection, principal, then, "execution.end", {"result": result})
             return then

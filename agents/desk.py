@@ -1,0 +1,165 @@
+"""The desk: what one agent may see and touch while it works. Everything it does carries its name, and its fence.
+
+    ``board``      fields shared by all agents of the execution, with versions
+    ``notes``      what this agent keeps to itself while the execution runs
+    ``window``     the recent turns of the session
+    ``tell`` · ``inbox``   messages to an agent, a role or everyone
+    ``remember`` · ``state_fact`` · ``decide`` · ``forget``   what outlives the execution
+    ``recall`` · ``context``   what is known, as hits or as a packed prompt
+    ``effect``     a deed outside, done once
+
+A task that runs again after a crash or a failed attempt does the same things again; each is known by what it is about
+and its place among the calls about the same, and is answered as the first time. Calls about the *same* thing that one
+task makes in parallel have no such place: name them with ``key=``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from ..infra.errors import BadInput, EffectUncertain
+from ..infra.identity import Principal
+from ..memory_layers.context_pack import Context, Language, count_tokens, pack
+from ..memory_layers.conversation.board import Board
+from ..memory_layers.conversation.mailbox import Mailbox, Message
+from ..memory_layers.conversation.operations import Operations
+from ..memory_layers.conversation.scratchpad import Scratchpad
+from ..memory_layers.conversation.window import Turn, Window
+from ..memory_layers.execution.transcript import TranscriptTurn
+from ..memory_layers.records import Json, MemoryKind
+from .contract import Task
+from .effects import Deed, Outside
+from .remembering import Remembering
+
+if TYPE_CHECKING:
+    from .services import Services
+
+
+class Desk(Remembering):
+    """One agent's desk. `task` is the task it was laid for, None for a planner, a critic or a node of the graph."""
+
+    def __init__(
+        self,
+        services: Services,
+        principal: Principal,
+        *,
+        board: Board,
+        operations: Operations,
+        outside: Outside,
+        alive: Callable[[], Awaitable[None]],
+        task: Task | None = None,
+    ) -> None:
+        if principal.execution is None:
+            raise BadInput(f"agent {principal.agent!r} is in no execution, and a desk belongs to one")
+        super().__init__(services, principal, operations, board=board)
+        self.execution: UUID = principal.execution
+        self.board = board
+        self.task = task
+        self._outside = outside
+        self._alive = alive
+
+    # Within the execution
+
+    @cached_property
+    def notes(self) -> Scratchpad:
+        """What this agent keeps to itself while the execution runs."""
+        services = self._services
+        return Scratchpad(services.connections, self.principal, artifacts=services.artifacts, fence=self.board.fence)
+
+    @cached_property
+    def window(self) -> Window:
+        """The recent turns of the session."""
+        services = self._services
+        return Window(
+            services.connections,
+            self.principal,
+            artifacts=services.artifacts,
+            archive=self._archive,
+            operations=self._operations,
+            clock=services.clock,
+        )
+
+    @cached_property
+    def _mailbox(self) -> Mailbox:
+        services = self._services
+        return Mailbox(
+            services.connections, self.principal, board=self.board, feed=services.feed, artifacts=services.artifacts
+        )
+
+    async def tell(self, to: str, body: Json, *, key: str | None = None) -> str:
+        """Send `body` to an agent, to ``role:<role>`` or to ``*``; the message's cursor."""
+        return await self._mailbox.tell(to, body, key=key)
+
+    async def inbox(self, since: str | None = None) -> list[Message]:
+        """The messages after the cursor `since`, or those that came since this desk last looked."""
+        return await self._mailbox.inbox(since)
+
+    # What is known
+
+    async def context(
+        self,
+        query: str,
+        budget: int = 2_000,
+        *,
+        language: Language = "en",
+        count: Callable[[str], int] = count_tokens,
+        turns: int = 20,
+    ) -> Context:
+        """A prompt of at most `budget` tokens, as `count` counts them, in English (``en``) or Portuguese (``pt``)."""
+        rules, known, said = await asyncio.gather(
+            self.recall(query, k=50, kinds=(MemoryKind.PROCEDURAL, MemoryKind.BLOCK)),
+            self.recall(query, k=50),
+            self.window.last(turns),
+        )
+        return pack([*rules, *known], said, budget=budget, language=language, count=count)
+
+    # Outside
+
+    async def effect(
+        self,
+        name: str,
+        fn: Deed,
+        *,
+        key: str | None = None,
+        again: EffectUncertain | None = None,
+    ) -> Json:
+        """Do something outside once: intent first, then `fn`, then its result; the result that was recorded later on.
+
+        `key` names the effect within the execution, whichever task asks for it; without one it is this call of this
+        task in this round. A `fn` that is not async runs in a thread. What it raises passes through, and whether it did
+        its deed before is then as unknown as after a crash. Who has found out that it certainly did not passes the
+        error as `again`; who has found out that it did says so by `effect_settle`.
+
+        Raises:
+            EffectUncertain: it was begun before and its end is unknown; `fn` was not called.
+            Stale: this attempt was overtaken; `fn` was not called.
+        """
+        named = again.key if again is not None else key
+        if named is None:
+            named = str(self._operations.next(of=f"{self.principal.agent} effect {name}"))
+        task = self.task.id if self.task else ""
+        return await self._outside.do(self.principal, task, name, named, fn, alive=self._alive, again=again)
+
+    async def effect_settle(self, key: str, result: Json = None) -> None:
+        """It was found out that the effect `key` did happen, with this result: record it."""
+        await self._outside.settle(self.principal, key, result)
+
+    # Within
+
+    async def _archive(self, turns: Sequence[Turn]) -> None:
+        kept = [
+            TranscriptTurn(
+                id=turn.id,
+                agent=turn.agent,
+                role=turn.role,
+                body=turn.body,
+                occurred_at=turn.at,
+                execution=self.execution,
+            )
+            for turn in turns
+        ]
+        await self._services.transcript.append(self.principal, kept)

@@ -1,0 +1,435 @@
+"""A run as it goes on: what the graph's nodes call, and what a node of a user's own finds in ``runtime.context``.
+
+It holds no state that is not on the board. A run that starts again is given what the board has, under the fields of
+`written`, and each step asks first whether its result is there. What is there is taken; what is not is done, under a
+claim, and written under that claim. The run itself is claimed too (see `ownership`), and whatever it writes carries
+that claim's fence, so of two processes that believe to run the same execution only one can write.
+
+A task that is run again in a later round is given, with its desk, the versions of the fields it wrote before: it may
+write over its own words without having read them, and still not over anybody else's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypedDict, cast
+from uuid import UUID
+
+from ..infra.errors import PipelineError, RunFailed
+from ..infra.identity import Principal
+from ..memory_layers.conversation.board import ANY, Board, Conflict
+from ..memory_layers.conversation.changes import RESERVED, TASK
+from ..memory_layers.conversation.operations import Operations
+from ..memory_layers.records import Json
+from .attempt import Exhausted, Hold, Step, There, attempt
+from .contract import Accept, Escalate, Failure, Finding, Outcome, Outcomes, Reject, Revise, Skipped, Task, Verdict
+from .desk import Desk
+from .effects import Outside
+from .ownership import Heartbeat, Held
+from .parts import Call
+from .pipeline import Pipeline
+from .plan import check_plan, seconds, to_json
+from .progress import Teller
+from .services import Services
+from .work import work_off
+from .written import (
+    outcome_field,
+    outcomes_in,
+    plan_field,
+    read_outcome,
+    read_plan,
+    read_verdict,
+    resolved_field,
+    verdict_field,
+    write_outcome,
+    write_plan,
+    write_verdict,
+)
+
+Turn = Literal["accept", "revise", "reject", "escalate"]
+
+
+class State(TypedDict):
+    """The state of the graph: ids and words, no content."""
+
+    execution: str
+    round: int
+    verdict: Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question to a person: the `number`-th about the verdict on a round, from 0."""
+
+    round: int
+    number: int
+    question: Escalate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person said to a question: a verdict, or a value that has to be made one."""
+
+    round: int
+    number: int
+    said: Verdict | Json
+
+
+@dataclass(kw_only=True, eq=False)
+class Live:
+    """One run of a pipeline. `verdict` is the last one, `asked` the question it waits for.
+
+    `written` is what the board has of an interrupted run, None for a new one.
+    """
+
+    services: Services
+    pipeline: Pipeline
+    principal: Principal
+    goal: Json
+    run: Held
+    heartbeat: Heartbeat
+    tell: Teller
+    written: dict[str, Json] | None = None
+    answer: Answer | None = None
+    verdict: Verdict | None = field(default=None, init=False)
+    asked: Asked | None = field(default=None, init=False)
+    rounds: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.execution = cast(UUID, self.principal.execution)
+        self._resumed = self.written is not None
+        self._written = dict(self.written or {})
+        self._board = self._own_board("pipeline", self.run)
+        self._outside = Outside(self.services.effects, self.execution)
+        self._desks: dict[tuple[str, int], Desk] = {}
+        self._plans: list[tuple[Task, ...]] = []
+        self._outcomes: list[list[Outcome]] = []
+        self._wrote: dict[str, dict[str, int]] = {}
+
+    # What the graph's nodes call
+
+    async def plan(self) -> None:
+        """The first round's tasks."""
+        if plan_field(1) not in self._written:
+            await self._do(
+                "planner",
+                plan_field(1),
+                round=1,
+                call=lambda desk: self.pipeline.planner.call(desk, to_json(self.goal, "the goal")),
+                write=lambda value: write_plan(check_plan(value, self.pipeline.workers)),
+            )
+        self.tell("planned", round=1, count=len(self._plan(1)))
+
+    async def work(self, round: int) -> None:
+        """Every task of the round to its outcome."""
+        plan = self._plan(round)
+        if round > 1:
+            self.tell("planned", round=round, count=len(plan))
+        self.rounds = round
+        done = outcomes_in(self._written, plan)
+        for task in plan:
+            if task.id in done:
+                self._recall_wrote(task)
+        outcomes = await work_off(
+            plan,
+            self._work_on,
+            skip=self._skip,
+            before={**self._latest(), **done},
+            limit=self.pipeline.parallel,
+        )
+        self._outcomes.append(outcomes)
+
+    async def critique(self, round: int) -> Turn:
+        """The verdict on the round, and where it leads."""
+        if verdict_field(round) not in self._written:
+            outcomes = Outcomes(self._outcomes[-1], [outcome for past in self._outcomes[:-1] for outcome in past])
+            await self._judge(verdict_field(round), round, self.pipeline.critic.call, outcomes)
+        verdict = read_verdict(self._written[verdict_field(round)], round)
+        number = 0
+        while isinstance(verdict, Escalate):
+            place = resolved_field(round, number)
+            if place not in self._written:
+                if self.answer is None or (self.answer.round, self.answer.number) != (round, number):
+                    self.asked = Asked(round=round, number=number, question=verdict)
+                    break
+                await self._resolve(place, round, verdict, self.answer.said)
+            verdict = read_verdict(self._written[place], round)
+            number += 1
+        if isinstance(verdict, Revise) and round == self.pipeline.max_rounds:
+            verdict = Reject(
+                f"not accepted after {round} round(s)",
+                [f"max_rounds={round} is used up, and the critic asks for another round: {verdict.reason}"],
+            )
+        self.verdict = verdict
+        turn = _turn(verdict)
+        self.tell("judged", round=round, agent="critic", text=turn)
+        return turn
+
+    async def decide(self, round: int) -> None:
+        """Write the decision through, in the critic's name."""
+        verdict = self.verdict
+        if isinstance(verdict, (Accept, Reject)):
+            goal = json.dumps(self.goal, ensure_ascii=False)
+            asked = f"{self.pipeline.name} on {goal if len(goal) <= 500 else goal[:499] + '…'}"
+            desk = self._lay_desk("critic", self.run, f"{RESERVED}decision/{round}", round)
+            await desk.decide(asked, verdict.decision, reasons=verdict.reasons, evidence=verdict.evidence)
+
+    # What nodes of a user's own may use
+
+    def desk(self, agent: str) -> Desk:
+        """The desk of a node, by a name of its own. What it does is done once, if it does the same when run again."""
+        place = (agent, self.rounds)
+        if place not in self._desks:
+            self._desks[place] = self._lay_desk(agent, self.run, f"{RESERVED}node/{agent}", self.rounds)
+        return self._desks[place]
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of the last round; `earlier` has those before."""
+        past = [outcome for outcomes in self._outcomes[:-1] for outcome in outcomes]
+        return Outcomes(self._outcomes[-1] if self._outcomes else (), past)
+
+    # What attempts use
+
+    async def hold(self, step: Step) -> Hold | There:
+        """Claim a step; or what came of it, if the process that was overtaken still got there."""
+        claim = await self._board.claim(step.task, self._lease, over=ANY)
+        if claim is None:
+            raise RuntimeError(f"the claim of {step.task!r} was refused to the run that may take it over")
+        if self._resumed and (there := await self._board.read(step.field)) is not None:
+            return There(value=there)
+        held = self.heartbeat.keep(claim)
+        seen = self._wrote.get(step.task)
+        desk = self._lay_desk(step.agent, held, step.field, step.round, work=step.work, seen=seen)
+        return Hold(step=step, held=held, desk=desk)
+
+    async def write(self, hold: Hold, value: Json) -> Json:
+        """Write what came of a step, under its claim; what is there already stands."""
+        step = hold.step
+        self._note_wrote(hold)
+        if step.work is not None:
+            value = {**cast(dict[str, Json], value), **self._wrote_by(step.task)}
+        came = await _written_once(self._own_board(step.agent, hold.held), step.field, value)
+        hold.held.forget()
+        return came
+
+    async def let_go(self, hold: Hold) -> None:
+        """Make the token of a failed attempt stale."""
+        self._note_wrote(hold)
+        await hold.held.let_go()
+
+    def retried(self, step: Step, attempt: int, why: Exhausted) -> None:
+        """An attempt failed and there will be another."""
+        name = step.work.id if step.work else ""
+        self.tell("retried", round=step.round, task=name, agent=step.agent, attempt=attempt, text=why.words)
+
+    # Within
+
+    async def _do(self, agent: str, field: str, *, round: int, call: Call, write: Callable[[object], Json]) -> None:
+        """A step of the planner or the critic.
+
+        Raises:
+            PipelineError: what it returned cannot be used.
+            RunFailed: all its attempts failed.
+        """
+        step = Step(
+            task=RESERVED + agent,
+            agent=agent,
+            round=round,
+            field=field,
+            call=lambda desk, number: call(desk),
+            write=lambda value, number: write(value),
+            retries=self.pipeline.retries,
+            timeout=self._timeout(None),
+        )
+        came = await attempt(step, self)
+        if not isinstance(came, Exhausted):
+            self._written[field] = came
+        elif isinstance(came.error, PipelineError):
+            raise came.error
+        else:
+            raise RunFailed(
+                f"the {agent} failed in {came.attempts} attempt(s) with {came.words}; what was done is kept:"
+                f" resume execution {self.execution} when it is mended",
+                execution=self.execution,
+            ) from came.error
+
+    async def _work_on(self, task: Task) -> Outcome:
+        """A task to its outcome."""
+        self.tell("started", round=task.round, task=task.id, agent=task.worker, attempt=1)
+        part = self.pipeline.workers[task.worker]
+        step = Step(
+            task=TASK + task.id,
+            agent=task.worker,
+            round=task.round,
+            field=outcome_field(task.round, task.id),
+            call=lambda desk, number: part.call(desk, _copy(task, number)),
+            write=lambda value, number: write_outcome(
+                replace(value if isinstance(value, Finding) else Finding(cast(Json, value)), task=task, attempts=number)
+            ),
+            retries=self.pipeline.retries if task.retries is None else task.retries,
+            timeout=self._timeout(task),
+            work=task,
+        )
+        came = await attempt(step, self)
+        if isinstance(came, Exhausted):
+            failure = {**write_outcome(Failure(task, came.words, came.attempts)), **self._wrote_by(step.task)}
+            came = await _written_once(self._board, step.field, failure)
+        outcome = read_outcome(came, replace(task, needed={}))
+        if isinstance(outcome, Failure):
+            self.tell("failed", round=task.round, task=task.id, agent=task.worker, text=outcome.error)
+        else:
+            self.tell("finished", round=task.round, task=task.id, agent=task.worker)
+        return outcome
+
+    async def _skip(self, skipped: Skipped) -> None:
+        task = skipped.task
+        await _written_once(self._board, outcome_field(task.round, task.id), write_outcome(skipped))
+        self.tell("skipped", round=task.round, task=task.id, agent=task.worker, text=skipped.because)
+
+    async def _judge(self, field: str, round: int, call: Call, *words: object) -> None:
+        await self._do(
+            "critic",
+            field,
+            round=round,
+            call=lambda desk: call(desk, *words),
+            write=lambda value: write_verdict(self.checked(value, round)),
+        )
+
+    async def _resolve(self, field: str, round: int, question: Escalate, said: Verdict | Json) -> None:
+        """Make a verdict of an answer."""
+        if isinstance(said, (Accept, Reject, Revise)):
+            self._written[field] = await _written_once(self._board, field, write_verdict(said))
+        elif self.pipeline.arbiter is not None:
+            await self._judge(field, round, self.pipeline.arbiter.call, question, said)
+        else:
+            accepted = write_verdict(Accept(cast(Json, said), [f"answered by a person: {question.question}"]))
+            self._written[field] = await _written_once(self._board, field, accepted)
+
+    def checked(self, verdict: object, round: int) -> Verdict:
+        """A verdict that can be written.
+
+        Raises:
+            PipelineError: it is none, or it asks for tasks that cannot be run.
+        """
+        if isinstance(verdict, Revise):
+            known = {task.id: task for plan in self._plans for task in plan}
+            workers = self.pipeline.workers
+            plan = check_plan(verdict.tasks, workers, by="the critic", round=round + 1, known=known)
+            return Revise(plan, verdict.reason)
+        if isinstance(verdict, (Accept, Reject, Escalate)):
+            return verdict
+        raise PipelineError(
+            f"the critic returned {str(verdict)[:60]!r}: return Accept(…), Reject(…), Revise(…) or Escalate(…)"
+        )
+
+    def _plan(self, round: int) -> tuple[Task, ...]:
+        """The tasks of a round: the planner's, or those that the verdict before asked for."""
+        if len(self._plans) < round:
+            if round == 1:
+                plan = read_plan(self._written[plan_field(1)], 1)
+            else:
+                verdict = cast(Revise, self.verdict)
+                plan = tuple(cast(Sequence[Task], verdict.tasks))
+            self._plans.append(plan)
+        return self._plans[round - 1]
+
+    def _latest(self) -> dict[str, Outcome]:
+        return {outcome.task.id: outcome for outcomes in self._outcomes for outcome in outcomes}
+
+    def _recall_wrote(self, task: Task) -> None:
+        there = cast(dict[str, Json], self._written[outcome_field(task.round, task.id)])
+        wrote = cast(dict[str, int], there.get("wrote", {}))
+        self._wrote.setdefault(TASK + task.id, {}).update(wrote)
+
+    def _note_wrote(self, hold: Hold) -> None:
+        """Remember the fields that an attempt wrote, with the versions it knows of them."""
+        board = hold.desk.board
+        if board.wrote:
+            known = self._wrote.setdefault(hold.step.task, {})
+            known.update({field: board.seen[field] for field in board.wrote})
+
+    def _wrote_by(self, name: str) -> dict[str, Json]:
+        wrote = self._wrote.get(name)
+        return {"wrote": {**wrote}} if wrote else {}
+
+    def _timeout(self, task: Task | None) -> float:
+        own = task.timeout if task is not None else None
+        return seconds(own or self.pipeline.timeout or self.services.settings.task_timeout)
+
+    @property
+    def _lease(self) -> float:
+        return self.services.settings.lease.total_seconds()
+
+    def _lay_desk(
+        self,
+        agent: str,
+        held: Held,
+        of: str,
+        round: int,
+        *,
+        work: Task | None = None,
+        seen: Mapping[str, int] | None = None,
+    ) -> Desk:
+        """A desk under a claim; its operation ids derive from `of` and the round."""
+        principal = replace(self.principal, agent=agent)
+        operations = Operations(self.execution, task=of, round=round)
+        board = Board(
+            self.services.connections,
+            principal,
+            feed=self.services.feed,
+            artifacts=self.services.artifacts,
+            operations=operations,
+            clock=self.services.clock,
+            fence=held.claim.fence,
+            seen=seen,
+        )
+        return Desk(
+            self.services,
+            principal,
+            board=board,
+            operations=operations,
+            outside=self._outside,
+            alive=held.claim.renew,
+            task=work,
+        )
+
+    def _own_board(self, agent: str, held: Held) -> Board:
+        """A board for the runtime's own fields, under a claim."""
+        return Board(
+            self.services.connections,
+            replace(self.principal, agent=agent),
+            feed=self.services.feed,
+            artifacts=self.services.artifacts,
+            operations=Operations(self.execution),
+            clock=self.services.clock,
+            fence=held.claim.fence,
+            reserved=True,
+        )
+
+
+async def _written_once(board: Board, field: str, value: Json) -> Json:
+    """Write a field that nobody wrote yet; what is there stands. What the field holds now."""
+    answer = await board.write(field, value)
+    return answer.value if isinstance(answer, Conflict) else value
+
+
+def _copy(task: Task, attempt: int) -> Task:
+    """A task for one attempt, which may do with it as it likes."""
+    needed = {name: to_json(value, name) for name, value in task.needed.items()}
+    return replace(task, input=to_json(task.input, task.id), needed=needed, attempt=attempt)
+
+
+def _turn(verdict: Verdict) -> Turn:
+    """Where a verdict leads."""
+    match verdict:
+        case Accept():
+            return "accept"
+        case Reject():
+            return "reject"
+        case Revise():
+            return "revise"
+        case Escalate():
+            return "escalate"

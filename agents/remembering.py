@@ -1,0 +1,227 @@
+"""What outlives an execution, and what is known: the half of a desk that a script or a person has as well.
+
+Every memory gets the id of the operation that made it, which a task that runs again repeats, so it is kept once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from ..infra.errors import BadInput
+from ..infra.identity import Principal
+from ..memory_layers.contract import Freshness, Query
+from ..memory_layers.conversation.board import Board
+from ..memory_layers.conversation.operations import Operations
+from ..memory_layers.execution.decisions import decision_value
+from ..memory_layers.receipts import Receipt
+from ..memory_layers.records import TRUST, Fact, Json, Memory, MemoryKind, Recall, Scope, Source
+from .contract import Evidence
+from .plan import to_json
+
+if TYPE_CHECKING:
+    from .services import Services
+
+
+class Remembering:
+    """What one agent remembers and recalls. `board` is that of its execution, if it is in one."""
+
+    def __init__(
+        self, services: Services, principal: Principal, operations: Operations, *, board: Board | None = None
+    ) -> None:
+        self.principal = principal
+        self._services = services
+        self._operations = operations
+        self._board = board
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        kind: str | MemoryKind = MemoryKind.SEMANTIC,
+        scope: str | Scope = "shared",
+        value: Json = None,
+        category: str | None = None,
+        subject: str | None = None,
+        source: Source = "agent",
+        trust: float | None = None,
+        occurred_at: datetime | None = None,
+        expires_at: datetime | None = None,
+        sources: Sequence[UUID] = (),
+        metadata: Mapping[str, Json] | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        """Keep `text` as a memory of that kind, seen as far as `scope` says.
+
+        `subject` names the person it is about, so that it can be erased. `trust` (0…1) defaults to that of the source.
+        """
+        parsed = MemoryKind.parse(kind)
+        if parsed in (MemoryKind.FACT, MemoryKind.DECISION):
+            way = "state_fact(subject, predicate, object)" if parsed is MemoryKind.FACT else "decide(question, outcome)"
+            raise BadInput(f"a {parsed.value} is more than its text: use desk.{way}")
+        return await self._keep(
+            parsed,
+            text,
+            key=key,
+            scope=scope,
+            value=value,
+            category=category,
+            subject=subject,
+            source=source,
+            trust=trust,
+            occurred_at=occurred_at,
+            expires_at=expires_at,
+            sources=sources,
+            metadata=metadata,
+        )
+
+    async def state_fact(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        *,
+        since: datetime | None = None,
+        many: bool = False,
+        qualifier: str = "",
+        object_is_entity: bool = False,
+        scope: str | Scope = "shared",
+        category: str | None = None,
+        person: str | None = None,
+        source: Source = "agent",
+        trust: float | None = None,
+        sources: Sequence[UUID] = (),
+        metadata: Mapping[str, Json] | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        """State that `subject` has `predicate` `object`, since then or now; an older value of that key is superseded.
+
+        `many` keeps several values side by side; `person` names whom it is about, so that it can be erased.
+        """
+        fact = Fact(
+            subject=subject,
+            predicate=predicate,
+            object=object,
+            since=since,
+            many=many,
+            qualifier=qualifier,
+            object_is_entity=object_is_entity,
+        )
+        return await self._keep(
+            MemoryKind.FACT,
+            fact.sentence(),
+            key=key,
+            about=f"{subject} {predicate}",
+            scope=scope,
+            fact=fact,
+            category=category,
+            subject=person,
+            source=source,
+            trust=trust,
+            sources=sources,
+            metadata=metadata,
+        )
+
+    async def decide(
+        self,
+        question: str,
+        outcome: Json,
+        *,
+        reasons: Sequence[str] = (),
+        evidence: Sequence[Evidence] = (),
+        scope: str | Scope = "shared",
+        key: str | None = None,
+    ) -> Receipt:
+        """Record a decision, its reasons and evidence, written through and kept for seven years."""
+        decided = to_json(outcome, "the decision")
+        supports = [to_json(item, "the evidence") for item in evidence]
+        return await self._keep(
+            MemoryKind.DECISION,
+            f"{question}: {decided if isinstance(decided, str) else json.dumps(decided, ensure_ascii=False)}",
+            key=key,
+            about=question,
+            scope=scope,
+            value=decision_value(question, decided, list(reasons), supports),
+            sources=[item for item in evidence if isinstance(item, UUID)],
+        )
+
+    async def forget(self, memory: UUID, reason: str, *, key: str | None = None) -> None:
+        """Withdraw a memory that this agent may change: no recall brings it back."""
+        operation = self._operations.next(key, of=f"{self.principal.agent} forget {memory}")
+        await self._services.router.forget(self.principal, memory, reason, operation)
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        k: int = 8,
+        budget: int | None = None,
+        kinds: Collection[str | MemoryKind] = (),
+        as_of: datetime | None = None,
+        touch: bool = False,
+        freshness: Freshness = "acknowledged",
+    ) -> Recall:
+        """At most `k` memories (or as many as `budget` tokens hold) that answer `query`, best first."""
+        asked = Query(
+            text=query,
+            k=k,
+            budget=budget,
+            kinds=frozenset(MemoryKind.parse(kind) for kind in kinds),
+            as_of=as_of,
+            touch=touch,
+            freshness=freshness,
+        )
+        return await self._services.recaller.recall(self.principal, asked)
+
+    async def _keep(
+        self,
+        kind: MemoryKind,
+        text: str,
+        *,
+        key: str | None,
+        scope: str | Scope,
+        about: str = "",
+        value: Json = None,
+        fact: Fact | None = None,
+        category: str | None = None,
+        subject: str | None = None,
+        source: Source = "agent",
+        trust: float | None = None,
+        occurred_at: datetime | None = None,
+        expires_at: datetime | None = None,
+        sources: Sequence[UUID] = (),
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Receipt:
+        """Hand a memory to the router, under an id that every attempt of this task gives it."""
+        if source not in TRUST:
+            raise BadInput(f"there is no source {source!r}; the sources are {', '.join(TRUST)}")
+        operation = self._operations.next(key, of=f"{self.principal.agent} remember {kind} {about}")
+        now = self._services.clock.now()
+        memory = Memory(
+            id=operation,
+            tenant=self.principal.tenant,
+            owner=self.principal.agent,
+            session=self.principal.session,
+            execution=self.principal.execution,
+            scope=Scope.parse(scope),
+            kind=kind,
+            text=text,
+            value=value,
+            fact=fact,
+            category=category,
+            subject=subject,
+            source=source,
+            trust=TRUST[source] if trust is None else trust,
+            occurred_at=occurred_at or now,
+            recorded_at=now,
+            expires_at=expires_at,
+            sources=tuple(sources),
+            metadata=metadata or {},
+        )
+        fence = self._board.fence if self._board is not None else None
+        return await self._services.router.remember(
+            self.principal, memory, operation=operation, fence=fence, board=self._board
+        )

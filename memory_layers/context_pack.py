@@ -1,0 +1,128 @@
+"""A prompt's context, packed: what holds always first, then what is known, what was found, and what was said last.
+
+Rules and blocks always come before anything else, because they must not be crowded out; then facts; then whatever else
+was found, best first; the window comes last, nearest to the question. A section is cut where the budget ends, the
+window at its old end. Every line of a memory ends with the id it can be cited by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from ..infra.errors import BadInput
+from .conversation.window import Turn
+from .records import Hit, MemoryKind
+
+Language = Literal["en", "pt"]
+_HEADINGS: dict[Language, tuple[str, str, str, str]] = {
+    "en": ("Rules", "Facts", "What is known", "Last said"),
+    "pt": ("Regras", "Fatos", "O que se sabe", "Dito por último"),
+}
+_ALWAYS = (MemoryKind.PROCEDURAL, MemoryKind.BLOCK)
+WINDOW_SHARE = 0.4
+"""The part of the budget that the window may take when memories want the rest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """A packed context. `cited` are the memories in it, `tokens` what it counts, `left_out` how many did not fit."""
+
+    text: str
+    cited: tuple[UUID, ...]
+    tokens: int
+    left_out: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens: four characters each."""
+    return (len(text) + 3) // 4
+
+
+def pack(
+    hits: Iterable[Hit],
+    turns: Sequence[Turn] = (),
+    *,
+    budget: int,
+    language: Language = "en",
+    count: Callable[[str], int] = count_tokens,
+) -> Context:
+    """Hits, best first, and turns, oldest first, as one text of at most `budget` tokens.
+
+    Raises:
+        BadInput: no budget, or a language without headings.
+    """
+    if budget < 1:
+        raise BadInput(f"a budget is a number of tokens above 0, got {budget}")
+    if language not in _HEADINGS:
+        raise BadInput(f"there are no headings in {language!r}; the languages are {', '.join(_HEADINGS)}")
+    rules, facts, known, said = _HEADINGS[language]
+    every = {hit.id: hit for hit in hits}.values()
+    spoken = [f"{turn.role}: {_words(turn.body)}" for turn in turns]
+    sheet = _Sheet(budget, count)
+    reserve = min(sheet.cost(said, spoken), int(budget * WINDOW_SHARE))
+    sheet.limit = budget - reserve
+    sheet.section(rules, [hit for hit in every if hit.kind in _ALWAYS])
+    sheet.section(facts, [hit for hit in every if hit.kind is MemoryKind.FACT])
+    sheet.section(known, [hit for hit in every if hit.kind not in (*_ALWAYS, MemoryKind.FACT)])
+    sheet.limit = budget
+    sheet.window(said, spoken)
+    return Context(text="\n".join(sheet.lines), cited=tuple(sheet.cited), tokens=sheet.used, left_out=sheet.left_out)
+
+
+class _Sheet:
+    """Lines that stay within a limit of tokens."""
+
+    def __init__(self, limit: int, count: Callable[[str], int]) -> None:
+        self.limit = limit
+        self.used = 0
+        self.lines: list[str] = []
+        self.cited: list[UUID] = []
+        self.left_out = 0
+        self._count = count
+
+    def cost(self, heading: str, lines: Sequence[str]) -> int:
+        """What a whole section would take."""
+        return sum(self._count(line + "\n") for line in (f"## {heading}", *lines)) if lines else 0
+
+    def section(self, heading: str, hits: Sequence[Hit]) -> None:
+        """Those of the hits that fit, in their order."""
+        title = self._count(f"## {heading}\n")
+        begun = False
+        for hit in hits:
+            line = f"- {hit.text} [{hit.id}]"
+            cost = self._count(line + "\n") + (0 if begun else title)
+            if self.used + cost > self.limit:
+                self.left_out += 1
+                continue
+            if not begun:
+                self.lines.append(f"## {heading}")
+                begun = True
+            self.lines.append(line)
+            self.cited.append(hit.id)
+            self.used += cost
+
+    def window(self, heading: str, lines: Sequence[str]) -> None:
+        """The newest lines that fit."""
+        kept: list[str] = []
+        used = self.used + self._count(f"## {heading}\n")
+        for line in reversed(lines):
+            cost = self._count(line + "\n")
+            if used + cost > self.limit:
+                break
+            used += cost
+            kept.insert(0, line)
+        self.left_out += len(lines) - len(kept)
+        if kept:
+            self.lines += [f"## {heading}", *kept]
+            self.used = used
+
+
+def _words(body: object) -> str:
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
