@@ -35,6 +35,8 @@ LOADING_PATIENCE = 300.0
 START_PATIENCE = 15.0
 ADOPTION_PATIENCE = 2.0
 LOG_LIMIT = 1_000_000
+NOISE = "the database system is starting up"
+"""What PostgreSQL logs at each attempt to connect while it recovers; it would crowd out the reason of a failure."""
 INITIALISING = "postgres.init-"
 """How the folder of an initialisation begins; it is in the command line of what works there."""
 
@@ -222,7 +224,8 @@ def tail(log: Path, begun: int = 0, lines: int = 12) -> str:
     try:
         with log.open("rb") as file:
             file.seek(max(begun, log.stat().st_size - 8192))
-            return "\n".join(file.read().decode(errors="replace").strip().splitlines()[-lines:])
+            said = file.read().decode(errors="replace").strip().splitlines()
+            return "\n".join([line for line in said if NOISE not in line][-lines:])
     except OSError:
         return ""
 
