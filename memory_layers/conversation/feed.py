@@ -35,6 +35,8 @@ _PAGE = 500
 _QUEUE = 1_000
 _BLOCK = 10.0
 """Seconds a read waits for a change before it asks whether the board is still the one it knew."""
+_GRACE = 5.0
+"""Seconds beyond those after which a silent connection counts as dead."""
 
 
 class Feed:
@@ -110,7 +112,7 @@ class Feed:
         key = board_keys(tenant, execution).changes
         words = ("XREAD", "COUNT", _PAGE, "BLOCK", int(_BLOCK * 1000), "STREAMS", key, cursor_of(number))
         try:
-            async with asyncio.timeout(_BLOCK + 5):
+            async with asyncio.timeout(_BLOCK + _GRACE):
                 reply = await command(self._connections.blocking_redis, *words)
         except TimeoutError as error:
             raise ServerUnavailable("a blocked read was not answered in time: the connection is dead") from error
@@ -249,7 +251,7 @@ class _Reader:
             while True:
                 try:
                     changes = await self._feed._read(*self.board, self.number)  # pyright: ignore[reportPrivateUsage]
-                    if (away or not changes) and await self._feed.last(*self.board) < self.number:
+                    if not changes and await self._feed.last(*self.board) < self.number:
                         self._begin_again()
                         continue
                 except ServerUnavailable as error:
