@@ -1,9 +1,9 @@
 """What a clause fixes: the monthly price, the length of the term, the cap, the venue.
 
-An attribute is read only from a sentence that says, in so many words, that it fixes it (`anchor`) and nothing that makes it
-doubtful (`avoid`). It is the first value of its kind after the anchor, or after the words that change it: of "raised from 60 to
-90 days" the 90 counts. A sentence that gives several and does not say which one is it gives none: a review that guesses is worth
-less than one that keeps silent.
+An attribute is read only from a sentence that says, in so many words, that it fixes it (`anchor`) and nothing that
+makes it doubtful (`avoid`). It is the first value of its kind after the anchor, or after the words that change it: of
+"raised from 60 to 90 days" the 90 counts. A sentence that gives several and does not say which one is it gives none:
+a review that guesses is worth less than one that keeps silent.
 """
 
 import re
@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from .values import Value, dates, days_of_month, durations, folded, laws, money, percents, venues
 
 _CHANGE = re.compile(
-    r"\b(?:passa(?:m|ra|rao)? (?:a|para)|sob\w+ (?:de .{1,40} )?para|reduz\w* (?:de .{1,40} )?para|(?:alterad|adiad|prorrogad|aumentad|elevad|estendid|fixad)[oa]s? (?:de .{1,40} )?para|"
-    r"em substituicao|(?:is|are|shall be) (?:hereby )?(?:amended|changed|increased|reduced|extended|raised|replaced)\b.{0,80}?\b(?:to|until|with))\b"
+    r"\b(?:passa(?:m|ra|rao)? (?:de .{1,40} )?(?:a|para)|sob\w+ (?:de .{1,40} )?para|"
+    r"reduz\w* (?:de .{1,40} )?para|(?:alterad|adiad|prorrogad|aumentad|elevad|estendid|"
+    r"fixad)[oa]s? (?:de .{1,40} )?para|"
+    r"em substituicao|(?:is|are|shall be) (?:hereby )?(?:amended|changed|increased|reduced|"
+    r"extended|raised|replaced)\b.{0,80}?\b(?:to|until|with))\b"
 )
 _AS_IF_READ = re.compile(r"\b(?:seguinte redacao|a viger com|read as follows|following)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """`anchor` and `avoid` are searched in the folded sentence; `read` finds the values; `within` is how far after the anchor. What follows
-    `until` is not read: "for two years and is then renewed for one" lasts two."""
+    """`anchor` and `avoid` are searched in the folded sentence; `read` finds the values; `within` is how far after
+    the anchor. What follows `until` is not read: "for two years and is then renewed for one" lasts two."""
 
     name: str
     anchor: str
@@ -38,14 +41,23 @@ def _cap(text: str) -> list[Value]:
     found = money(text)
     if found:
         return found
-    if re.search(r"mensalidade|fatura|honorario|pag[oa]s?\b|receb|valor|\bfees?\b|\bpaid\b|payable|amounts", folded(text)):
-        return [Value(kind="months of fees", canonical=f"fees of {d.canonical}", shown=d.shown, start=d.start, end=d.end) for d in durations(text) if "months" in d.canonical]
+    if re.search(
+        r"mensalidade|fatura|honorario|pag[oa]s?\b|receb|valor|\bfees?\b|\bpaid\b|payable|amounts", folded(text)
+    ):
+        return [
+            Value(kind="months of fees", canonical=f"fees of {d.canonical}", shown=d.shown, start=d.start, end=d.end)
+            for d in durations(text)
+            if "months" in d.canonical
+        ]
     return []
 
 
 def _prices(text: str) -> list[Value]:
     """Money, but not what one post, user or unit of it costs."""
-    each = re.compile(r"[^.;,]{0,50}?\b(?:por|per|a) (?!mes|ano|hora|month|year|annum|hour|titulo)\w+|[^.;,]{0,30}\b(?:cada|each)\b(?! (?:mes|month|ano|year))")
+    each = re.compile(
+        r"[^.;,]{0,50}?\b(?:por|per) (?!mes|ano|hora|month|year|annum|hour|titulo)\w+|"
+        r"[^.;,]{0,30}\b(?:cada|each)\b(?! (?:mes|month|ano|year))"
+    )
     every = money(text)
     whole = [v for v in every if not each.match(re.sub(r"\([^)]*\)", lambda m: " " * len(m[0]), folded(text))[v.end :])]
     return whole if len(every) > 1 else every
@@ -54,54 +66,195 @@ def _prices(text: str) -> list[Value]:
 def _long(text: str) -> list[Value]:
     endless = re.search(r"\b(?:prazo|tempo) indeterminado\b|\bindefinite(?:ly)?\b", folded(text))
     if endless:
-        return [Value(kind="duration", canonical="no end", shown=text[endless.start() : endless.end()], start=endless.start(), end=endless.end())]
-    return [d for d in durations(text) if d.canonical.endswith("months") or (d.canonical.endswith("days") and int(d.canonical.split()[0]) >= 28)]
+        return [
+            Value(
+                kind="duration",
+                canonical="no end",
+                shown=text[endless.start() : endless.end()],
+                start=endless.start(),
+                end=endless.end(),
+            )
+        ]
+    return [
+        d
+        for d in durations(text)
+        if d.canonical.endswith("months") or (d.canonical.endswith("days") and int(d.canonical.split()[0]) >= 28)
+    ]
 
 
 _RENEWAL = r"renov|prorrog|sucessiv|reconduz|renew|successive|additional (?:term|period)|extended? for"
 
 ATTRIBUTES: dict[str, Sequence[Attribute]] = {
     "payment": (
-        Attribute(name="monthly price", anchor=r"\bmensa(?:l|is|lmente|lidade)\b|\bpor mes\b|\bao mes\b|\baluguel\b|\bmonthly (?:fee|price|payment|rent|amount|charge)|\bper month\b|\beach month\b",
-                  avoid=r"\bmulta\b|\bjuros\b|\batras|\blate\b|\binterest\b|\bimplanta|\bsetup\b|\bexced|\badiciona|\bper (?:user|seat)\b|\bpor (?:usuario|cabeca|aluno)|\bresponsab|\bliab|\bnao excedera|\bhora\b|\bparcela|\bper hour|\bhourly", read=_prices, both_sides=True),
-        Attribute(name="hourly rate", anchor=r"\bpor hora\b|\bhora\b|\bhourly\b|\bper hour\b", avoid=r"\bmulta\b|\bmensa", read=money, both_sides=True, within=80),
-        Attribute(name="yearly price", anchor=r"\banual(?:mente|idade)?\b|\bpor ano\b|\banuidade\b|\bannual (?:fee|price|payment|amount|subscription)|\bper (?:year|annum)\b", avoid=r"\bmulta\b|\bjuros\b|\breajust|\binterest\b|\bmensa|\bmonth", read=money, both_sides=True),
-        Attribute(name="total price", anchor=r"\b(?:preco|valor) (?:total|global|certo|fixo)\b|\b(?:total|purchase|fixed) price\b", avoid=r"\bmulta\b|\bresponsab", read=money),
-        Attribute(name="price", anchor=r"\b(?:preco|valor|remuneracao|honorarios|contraprestacao|price|fee|fees|quilo|milheiro|diaria|plantao|tonelada|custa|custam)\b",
-                  avoid=r"\bmulta\b|\bjuros\b|\bresponsab|\bseguro\b|\binsurance\b|\bliab|\blate\b|\binterest\b|\bmensa|\bmonth|\bhora\b|\bhour|\banua|\bpor mes\b|\baluguel\b|\bimplanta|\binstala|\bsetup\b|\bexced|\badiciona", read=_prices, both_sides=True),
-        Attribute(name="share", anchor=r"\b(?:royalt\w+|comiss\w+|commission|repasse|cabem)\b", avoid=r"\bmulta\b|\bjuros\b", read=percents, both_sides=True),
-        Attribute(name="day of payment", anchor=r"\b(?:pag\w+|venc\w+|payable|due|mensal\w*)\b", avoid=r"\bmulta\b|\bjuros\b", read=days_of_month, both_sides=True),
-        Attribute(name="days to pay", anchor=r"\b(?:notas?(?: fisca(?:l|is))?|faturas?|boletos?|invoices?)\b", avoid=r"\bmulta\b|\bjuros\b|\blate\b|\boverdue\b|\bdispute|\batras", read=lambda t: [d for d in durations(t) if d.canonical.endswith("days")], within=120, both_sides=True),
-        Attribute(name="late fee", anchor=r"\bmulta (?:moratoria )?de\b|\blate (?:payment )?(?:fee|charge)", read=percents, within=60),
-        Attribute(name="late interest", anchor=r"\bjuros (?:de mora |moratorios )?(?:de|a)\b|\binterest (?:at|of)\b", read=percents, within=60),
+        Attribute(
+            name="monthly price",
+            anchor=r"\bmensa(?:l|is|lmente|lidade)\b|\bpor mes\b|\bao mes\b|\baluguel\b|\bmonthly (?:fee|"
+            r"price|payment|rent|amount|charge)|\bper month\b|\beach month\b",
+            avoid=r"\bmulta\b|\bjuros\b|\batras|\blate\b|\binterest\b|\bimplanta|\bsetup\b|\bexced|"
+            r"\badiciona|\bper (?:user|seat)\b|\bpor (?:usuario|cabeca|aluno)|\bresponsab|\bliab|"
+            r"\bnao excedera|\bhora\b|\bparcela|\bper hour|\bhourly",
+            read=_prices,
+            both_sides=True,
+        ),
+        Attribute(
+            name="hourly rate",
+            anchor=r"\bpor hora\b|\bhora\b|\bhourly\b|\bper hour\b",
+            avoid=r"\bmulta\b|\bmensa",
+            read=money,
+            both_sides=True,
+            within=80,
+        ),
+        Attribute(
+            name="yearly price",
+            anchor=r"\banual(?:mente|idade)?\b|\bpor ano\b|\banuidade\b|\bannual (?:fee|price|payment|amount|"
+            r"subscription)|\bper (?:year|annum)\b",
+            avoid=r"\bmulta\b|\bjuros\b|\breajust|\binterest\b|\bmensa|\bmonth",
+            read=money,
+            both_sides=True,
+        ),
+        Attribute(
+            name="total price",
+            anchor=r"\b(?:preco|valor) (?:total|global|certo|fixo)\b|\b(?:total|purchase|fixed) price\b",
+            avoid=r"\bmulta\b|\bresponsab",
+            read=money,
+        ),
+        Attribute(
+            name="price",
+            anchor=r"\b(?:preco|valor|remuneracao|honorarios|contraprestacao|price|fee|fees|quilo|milheiro|"
+            r"diaria|plantao|tonelada|custa|custam|paga|pagara)\b",
+            avoid=r"\bmulta\b|\bjuros\b|\bresponsab|\bseguro\b|\binsurance\b|\bliab|\blate\b|\binterest\b|"
+            r"\bmensa|\bmonth|\bhora\b|\bhour|\banua|\bpor mes\b|\baluguel\b|\bimplanta|\binstala|"
+            r"\bsetup\b|\bexced|\badiciona",
+            read=_prices,
+            both_sides=True,
+        ),
+        Attribute(
+            name="share",
+            anchor=r"\b(?:royalt\w+|comiss\w+|commission|repasse|cabem)\b",
+            avoid=r"\bmulta\b|\bjuros\b",
+            read=percents,
+            both_sides=True,
+        ),
+        Attribute(
+            name="day of payment",
+            anchor=r"\b(?:pag\w+|venc\w+|payable|due|mensal\w*)\b",
+            avoid=r"\bmulta\b|\bjuros\b",
+            read=days_of_month,
+            both_sides=True,
+        ),
+        Attribute(
+            name="days to pay",
+            anchor=r"\b(?:notas?(?: fisca(?:l|is))?|faturas?|boletos?|invoices?)\b",
+            avoid=r"\bmulta\b|\bjuros\b|\blate\b|\boverdue\b|\bdispute|\batras",
+            read=lambda t: [d for d in durations(t) if d.canonical.endswith("days")],
+            within=120,
+            both_sides=True,
+        ),
+        Attribute(
+            name="late fee",
+            anchor=r"\bmulta (?:moratoria )?de\b|\blate (?:payment )?(?:fee|charge)",
+            read=percents,
+            within=60,
+        ),
+        Attribute(
+            name="late interest",
+            anchor=r"\bjuros (?:de mora |moratorios )?(?:de|a)\b|\binterest (?:at|of)\b",
+            read=percents,
+            within=60,
+        ),
     ),
     "term": (
-        Attribute(name="length", anchor=r"\bvig(?:ora\w*|encia|era|e|or)\b|\bprazo\b|\bdura\w*|\bterm\b|\bcontinue\w*|\bperiod\b|\bperiodo\b|\bvale\b|\beffect\b|\bpermanec\w+|\bcontrato e de\b",
-                  avoid=r"\bsurviv|\bsigilo\b|\bconfiden|\bpagamento\b|\bentrega\b", until=rf"{_RENEWAL}|\bnotice\b|\baviso\b|\bantecedencia\b", read=_long),
-        Attribute(name="end", anchor=r"\b(?:ate|termin\w+|encerr\w+|fim|find\w+|expir\w+|until|ends?|ending|termino)\b", until=rf"{_RENEWAL}|\bnotice\b", read=dates, within=60),
-        Attribute(name="renewal", anchor=r"\b(?:periodos? (?:\w+ ){0,3}de|prazos? (?:\w+ ){0,3}de|por mais|(?:terms?|periods?) of|additional|successive|for an? (?:\w+ )?)\b", read=_long, within=50),
+        Attribute(
+            name="length",
+            anchor=r"\bvig(?:ora\w*|encia|era|e|or)\b|\bprazo\b|\bdura\w*|\bterm\b|\bcontinue\w*|\bperiod\b|"
+            r"\bperiodo\b|\bvale\b|\beffect\b|\bpermanec\w+|\bcontrato e de\b",
+            avoid=r"\bsurviv|\bsigilo\b|\bconfiden|\bpagamento\b|\bentrega\b",
+            until=rf"{_RENEWAL}|\bnotice\b|\baviso\b|\bantecedencia\b",
+            read=_long,
+        ),
+        Attribute(
+            name="end",
+            anchor=r"\b(?:ate|termin\w+|encerr\w+|fim|find\w+|expir\w+|until|ends?|ending|termino)\b",
+            until=rf"{_RENEWAL}|\bnotice\b",
+            read=dates,
+            within=60,
+        ),
+        Attribute(
+            name="renewal",
+            anchor=r"\b(?:periodos? (?:\w+ ){0,3}de|prazos? (?:\w+ ){0,3}de|por mais|(?:terms?|periods?) of|"
+            r"additional|successive|for an? (?:\w+ )?)\b",
+            read=_long,
+            within=50,
+        ),
     ),
     "termination": (
-        Attribute(name="notice", anchor=r"\b(?:imotivad|sem (?:necessidade de )?(?:justa|justif|motivo|causa|dar|explic|onus)|independentemente de (?:causa|motivo)|without cause|for convenience|for any reason|no reason|a qualquer (?:tempo|momento)|at any time|denuncia|resili|either party may|qualquer (?:das partes|parte|delas))",
-                  avoid=r"\b(?:descumpr|inadimpl|breach|default|cure|sanar|falencia|bankrupt|nao renov|renew)\w*", read=durations, within=300, both_sides=True),
+        Attribute(
+            name="notice",
+            anchor=r"\b(?:imotivad|sem (?:necessidade de )?(?:justa|justif|motivo|causa|dar|explic|onus)|"
+            r"independentemente de (?:causa|motivo)|without cause|for convenience|for any reason|"
+            r"no reason|a qualquer (?:tempo|momento)|at any time|denuncia|resili|either party may|"
+            r"qualquer (?:das partes|parte|delas))",
+            avoid=r"\b(?:descumpr|inadimpl|breach|default|cure|sanar|falencia|bankrupt|nao renov|renew)\w*",
+            read=durations,
+            within=300,
+            both_sides=True,
+        ),
     ),
     "liability_cap": (
-        Attribute(name="cap", anchor=r"\b(?:responsabilidade|indeniza\w+|liabilit\w+|teto|limite|ressarc\w+|responde\w*|danos|damages)\b", avoid=r"\bseguro\b|\binsurance\b", read=_cap, within=420),
+        Attribute(
+            name="cap",
+            anchor=r"\b(?:responsabilidade|indeniza\w+|liabilit\w+|teto|limite|ressarc\w+|responde\w*|danos|"
+            r"damages)\b",
+            avoid=r"\bseguro\b|\binsurance\b",
+            read=_cap,
+            within=420,
+        ),
     ),
     "confidentiality": (
-        Attribute(name="how long", anchor=r"\b(?:subsist\w+|perdur\w+|permanec\w+|continua\w*|sobreviv\w+|sigilo|confidencia\w+|segredo|surviv\w+|confiden\w+|period of|for)\b", avoid=r"\bmulta\b|\bdevolv|\breturn\b|\bdias\b|\bdays\b", read=lambda t: [d for d in durations(t) if d.canonical.endswith("months")], within=200),
+        Attribute(
+            name="how long",
+            anchor=r"\b(?:subsist\w+|perdur\w+|permanec\w+|continua\w*|sobreviv\w+|sigilo|confidencia\w+|"
+            r"segredo|surviv\w+|confiden\w+|period of|for)\b",
+            avoid=r"\bmulta\b|\bdevolv|\breturn\b|\bdias\b|\bdays\b",
+            read=lambda t: [d for d in durations(t) if d.canonical.endswith("months")],
+            within=200,
+        ),
     ),
     "data_protection": (
-        Attribute(name="notice of an incident", anchor=r"\b(?:incidente|vazamento|violacao|acesso nao autorizado|breach|incident)\b", avoid=r"\bmaterial breach\b", read=durations, within=200),
+        Attribute(
+            name="notice of an incident",
+            anchor=r"\b(?:incidentes?|vazamentos?|violacao|acesso nao autorizado|breach|incident)\b",
+            avoid=r"\bmaterial breach\b",
+            read=durations,
+            within=200,
+        ),
     ),
     "service_levels": (
-        Attribute(name="availability", anchor=r"\b(?:disponi\w+|no ar|uptime|availab\w+|funcion\w+)\b", avoid=r"\b(?:abatimento|desconto|credito|credit|refund)\b", read=percents, within=160, both_sides=True),
+        Attribute(
+            name="availability",
+            anchor=r"\b(?:disponi\w+|no ar|uptime|availab\w+|funcion\w+)\b",
+            avoid=r"\b(?:abatimento|desconto|credito|credit|refund)\b",
+            read=percents,
+            within=160,
+            both_sides=True,
+        ),
     ),
     "governing_law": (
-        Attribute(name="venue", anchor=r"\b(?:foro|comarca|juizo|justica|cidade|courts?|sede|venue|jurisdiction)\b", read=venues, both_sides=True),
-        Attribute(name="law", anchor=r"\b(?:lei|leis|direito|legislacao|laws?)\b", avoid=r"\blei n", read=laws, both_sides=True),
+        Attribute(
+            name="venue",
+            anchor=r"\b(?:foro|comarca|juizo|justica|cidade|courts?|sede|venue|jurisdiction)\b",
+            read=venues,
+            both_sides=True,
+        ),
+        Attribute(
+            name="law",
+            anchor=r"\b(?:lei|leis|direito|legislacao|laws?)\b",
+            avoid=r"\blei n",
+            read=laws,
+            both_sides=True,
+        ),
     ),
-}  # fmt: skip
+}
 
 
 PRICES = frozenset({"price", "monthly price", "hourly rate", "yearly price", "total price"})
@@ -131,7 +284,7 @@ def _only(attribute: Attribute, sentence: str, plain: str) -> Value | None:
     values = attribute.read(sentence)
     changes = [m for m in _CHANGE.finditer(plain) if not _AS_IF_READ.search(plain[m.end() : m.end() + 50])]
     if changes:
-        after = [v for v in values if v.start >= changes[-1].start()]
+        after = [v for v in values if v.start >= changes[-1].end()]
         values = after[:1] or values
     elif attribute.both_sides:
         values = [v for v in values if -attribute.within <= v.start - anchor.end() <= attribute.within]

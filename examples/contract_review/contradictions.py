@@ -1,11 +1,11 @@
 """Documents that disagree: an amendment against the agreement it amends, two drafts of one agreement.
 
-Two documents can only disagree when they are about the same agreement. They are *related* when they name the same parties, and
-either one amends the other (its title says so, and no number or date it cites is another's) or both bear the same title and
-number. Whatever else a company signs, with whomever, contradicts nothing.
+Two documents can only disagree when they are about the same agreement. They are *related* when they name the same
+parties, and either one amends the other (its title says so, and no number or date it cites is another's) or both bear
+the same title and number. Whatever else a company signs, with whomever, contradicts nothing.
 
-Related documents disagree on a clause when both fix the same attribute of it, each with one value, and the values differ. The
-quotation on each side is the sentence that fixes it.
+Related documents disagree on a clause when both fix the same attribute of it, each with one value, and the values
+differ. The quotation on each side is the sentence that fixes it.
 """
 
 import re
@@ -22,17 +22,32 @@ from .values import Value, dates
 
 EXPECTED = tuple(clause for clause in CLAUSES if clause not in {"data_protection", "service_levels"})
 
-_AMENDMENT = re.compile(r"\b(?:termo aditivo|aditivo|aditamento|amendment|addendum|retificacao|alteracao (?:contratual|ao contrato)|rerratificacao|apostilamento)\b")
-_TITLE = re.compile(r"\b(?:contrato|acordo|termos?|instrumento|aditivo|aditamento|agreement|amendment|addendum|contract|terms|license|lease|ata|proposta|ordem)\b")
-_NUMBER = re.compile(r"(?:\bn[o.°º]*\.? ?|\bno\.? ?|\bnumber |# ?)([a-z]{0,5}-?\d{1,6}(?:[/.-]\d{2,4})?)\b")
+_AMENDMENT = re.compile(
+    r"\b(?:termo aditivo|aditivo|aditamento|amendment|addendum|retificacao|"
+    r"alteracao (?:contratual|ao contrato)|rerratificacao|apostilamento)\b"
+)
+_TITLE = re.compile(
+    r"\b(?:contrato|acordo|termos?|instrumento|aditivo|aditamento|agreement|amendment|"
+    r"addendum|contract|terms|license|lease|ata|proposta|ordem)\b"
+)
+_NUMBER = re.compile(
+    r"(?:\bn[o.°º]*\.? ?|\bnumber |# ?)([a-z]{0,5}-?\d{1,6}(?:[/.-]\d{2,4})?)\b|"
+    r"(?<![/\d])(\d{1,6}/\d{2,4})(?![/\d])"
+)
 _SIGNED = re.compile(r"\b(?:firmado|celebrado|assinado|datado|dated|entered into|made|executed|effective)\b.{0,40}$")
-_LEGAL_FORM = re.compile(r"\b(?:ltda|limitada|s ?a|eireli|epp|me|mei|inc|incorporated|corp|corporation|llc|ltd|limited|co|company|plc|gmbh|slu|lp|s ?s)\b")
-_BLANK = re.compile(r"\b(?:minuta|draft|versao|version|rascunho|copia|copy|v\d+|final|revisad[oa]|redline|clean)\b|\d+ ?[ªaº]?\b")
+_LEGAL_FORM = re.compile(
+    r"\b(?:ltda|limitada|s ?a|eireli|epp|me|mei|inc|incorporated|corp|corporation|llc|ltd|"
+    r"limited|co|company|plc|gmbh|slu|lp|s ?s)\b"
+)
+_BLANK = re.compile(
+    r"\b(?:minuta|draft|versao|version|rascunho|copia|copy|v\d+|final|revisad[oa]|redline|" r"clean)\b|\d+ ?[ªaº]?\b"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
-    """`a` is quoted from `documents[0]`, `b` from `documents[1]`; of an agreement and its amendment the agreement comes first."""
+    """`a` is quoted from `documents[0]`, `b` from `documents[1]`; of an agreement and its amendment the agreement
+    comes first."""
 
     documents: tuple[str, str]
     clause: str
@@ -55,16 +70,23 @@ def contradictions(documents: Sequence[Document], quotations: Mapping[str, Seque
 
 
 def missing(document: Document, quotations: Sequence[Quotation]) -> list[str]:
-    """Clauses one would expect in a whole agreement and that nothing was quoted for; an amendment need not repeat any."""
+    """Clauses one would expect in a whole agreement and that nothing was quoted for; an amendment need not repeat
+    any."""
     if _Opening.of(document).amends:
         return []
     quoted = {q.clause for q in quotations}
-    nothing_sold = re.search(r"confidencialidade|sigilo|nao divulgacao|non-?disclosure|\bm?nda\b", flat(title_of(document)))
+    nothing_sold = re.search(
+        r"confidencialidade|sigilo|nao divulgacao|non-?disclosure|\bm?nda\b", flat(title_of(document))
+    )
     expected = ["parties", "term", "confidentiality", "governing_law", "assignment"] if nothing_sold else list(EXPECTED)
     text = flat(document.text)
     if re.search(r"dados pessoais|dado pessoal|personal (?:data|information)|alunos|pacientes", text):
         expected.append("data_protection")
-    if re.search(r"software como servico|\bsaas\b|nuvem|\bcloud\b|hospedagem|hosting|suporte tecnico|technical support|subscription|assinatura do (?:sistema|plano)", text):
+    if re.search(
+        r"software como servico|\bsaas\b|nuvem|\bcloud\b|hospedagem|hosting|suporte tecnico|"
+        r"technical support|subscription|assinatura do (?:sistema|plano)",
+        text,
+    ):
         expected.append("service_levels")
     return [clause for clause in CLAUSES if clause in expected and clause not in quoted]
 
@@ -91,7 +113,7 @@ class _Opening:
             document=document,
             title=" ".join(_BLANK.sub(" ", _NUMBER.sub(" ", plain)).split()),
             parties=frozenset(_bare(name) for name in party_names(document)),
-            numbers=frozenset(number for number in _NUMBER.findall(plain) if "/" in number or len(number) > 2),
+            numbers=frozenset(n for m in _NUMBER.finditer(plain) if "/" in (n := m[1] or m[2]) or len(n) > 2),
             cited=frozenset(cited),
             signed=frozenset(v.canonical for v in [*dates(head), *dates(document.text[-1500:])]),
             amends=bool(_AMENDMENT.search(plain)),
@@ -135,7 +157,30 @@ def _bare(name: str) -> str:
 
 
 def _words(title: str) -> set[str]:
-    return {w for w in re.findall(r"[a-z]{3,}", title) if w not in {"contrato", "agreement", "instrumento", "termo", "primeiro", "segundo", "first", "second", "aditivo", "amendment", "the", "and", "para", "com", "dos", "das", "particular"}}
+    return {
+        w
+        for w in re.findall(r"[a-z]{3,}", title)
+        if w
+        not in {
+            "contrato",
+            "agreement",
+            "instrumento",
+            "termo",
+            "primeiro",
+            "segundo",
+            "first",
+            "second",
+            "aditivo",
+            "amendment",
+            "the",
+            "and",
+            "para",
+            "com",
+            "dos",
+            "das",
+            "particular",
+        }
+    }
 
 
 def _covers(agreement: str, amendment: str) -> bool:
@@ -148,15 +193,21 @@ def _alike(one: str, other: str) -> bool:
     return bool(a | b) and len(a & b) >= 0.8 * len(a | b)
 
 
-def _on(clause: str, one: Document, other: Document, quotations: Mapping[str, Sequence[Quotation]]) -> list[Contradiction]:
-    """The attributes of one clause on which two documents differ; those fixed by the same two sentences are told together."""
+def _on(
+    clause: str, one: Document, other: Document, quotations: Mapping[str, Sequence[Quotation]]
+) -> list[Contradiction]:
+    """The attributes of one clause on which two documents differ; those fixed by the same two sentences are told
+    together."""
     here, there = _fixed(clause, one, quotations), _fixed(clause, other, quotations)
     _same_price(here, there)
     told: dict[tuple[str, str], list[str]] = {}
     for name, (value, a) in here.items():
         if name in there and (second := there[name])[0].canonical != value.canonical:
             told.setdefault((a, second[1]), []).append(f"{name}: {_shown(value)} / {_shown(second[0])}")
-    return [Contradiction(documents=(one.name, other.name), clause=clause, a=a, b=b, reason="; ".join(reasons)) for (a, b), reasons in told.items()]
+    return [
+        Contradiction(documents=(one.name, other.name), clause=clause, a=a, b=b, reason="; ".join(reasons))
+        for (a, b), reasons in told.items()
+    ]
 
 
 def _same_price(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, str]]) -> None:
@@ -170,8 +221,11 @@ def _shown(value: Value) -> str:
     return " ".join(value.shown.split())
 
 
-def _fixed(clause: str, document: Document, quotations: Mapping[str, Sequence[Quotation]]) -> dict[str, tuple[Value, str]]:
-    """Attributes of a clause with the sentence that fixes each; what was quoted comes before what was found on a wider search."""
+def _fixed(
+    clause: str, document: Document, quotations: Mapping[str, Sequence[Quotation]]
+) -> dict[str, tuple[Value, str]]:
+    """Attributes of a clause with the sentence that fixes each; what was quoted comes before what was found on a
+    wider search."""
     fixed: dict[str, tuple[Value, str]] = {}
     for quotation in _evidence(clause, document, quotations):
         for name, value in read(clause, quotation.text).items():

@@ -1,8 +1,9 @@
 """An agreement as it was read: its name, its characters, its language and its digest.
 
-Every quotation of the review points into `Document.text` by character offsets, so the text must be what anyone else gets by
-opening the same file. It is what `Path.read_text(encoding="utf-8")` returns: line ends read as a line feed, everything else
-untouched, a byte order mark kept as the first character. Whoever opens the file in the usual way and slices it finds the quotation.
+Every quotation of the review points into `Document.text` by character offsets, so the text must be what anyone else
+gets by opening the same file. It is what `Path.read_text(encoding="utf-8")` returns: line ends read as a line feed,
+everything else untouched, a byte order mark kept as the first character. Whoever opens the file in the usual way and
+slices it finds the quotation.
 
 A file that cannot be reviewed honestly (empty, binary, not UTF-8, huge) is refused by name, with the way out.
 """
@@ -15,8 +16,10 @@ from typing import Literal
 
 LARGEST = 20 * 1024 * 1024
 
-_PORTUGUESE = frozenset("de da do das dos que não em para com por uma ao à é pela pelo entre sem contrato partes você ou".split())
-_ENGLISH = frozenset("the of and to in or by shall any this that for with be is will agreement party you".split())
+_PORTUGUESE = re.compile(
+    r"\b(?:d[aeo]s?|que|não|em|para|com|por|uma|ao|à|é|pel[ao]|entre|sem|contrato|partes|você|ou)\b"
+)
+_ENGLISH = re.compile(r"\b(?:the|of|and|to|in|or|by|shall|any|this|that|for|with|be|is|will|agreement|party|you)\b")
 
 
 class DocumentError(ValueError):
@@ -25,7 +28,8 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One agreement. `digest` is the SHA-256 of the text in UTF-8, in hexadecimal; `name` is the file's name, without folders."""
+    """One agreement. `digest` is the SHA-256 of the text in UTF-8, in hexadecimal; `name` is the file's name,
+    without folders."""
 
     name: str
     text: str
@@ -43,7 +47,9 @@ def read_document(path: Path) -> Document:
     try:
         size = path.stat().st_size
         if size > LARGEST:
-            raise DocumentError(f"{name!r} has {size:,} bytes: agreements of up to {LARGEST:,} are read; split it or convert it to text")
+            raise DocumentError(
+                f"{name!r} has {size:,} bytes: agreements of up to {LARGEST:,} are read; split it or convert it to text"
+            )
         raw = path.read_bytes()
     except OSError as error:
         raise DocumentError(f"{name!r} cannot be read ({error.strerror}): check its permissions") from error
@@ -66,6 +72,5 @@ def document(name: str, text: str) -> Document:
 
 def language_of(text: str) -> Literal["pt", "en"]:
     """The language of most of the small words; English when there are none."""
-    words = re.findall(r"[^\W\d_]+", text.lower())
-    portuguese = sum(word in _PORTUGUESE for word in words)
-    return "pt" if portuguese > sum(word in _ENGLISH for word in words) else "en"
+    low = text.lower()
+    return "pt" if len(_PORTUGUESE.findall(low)) > len(_ENGLISH.findall(low)) else "en"

@@ -1,7 +1,8 @@
-"""What a review may tell the knowledge graph: subject, predicate, object, only where the document leaves no choice.
+"""What a review may tell the knowledge graph: subject, predicate, object, only where the document leaves no
+choice.
 
-The subject is the agreement, by its title and its parties, so that the same agreement under another file name is the same subject.
-Objects are the document's own words.
+The subject is the agreement, by its title and its parties, so that the same agreement under another file name is the
+same subject. Objects are the document's own words.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,8 @@ _PREDICATES = {
 
 
 def facts(document: Document, quotations: Sequence[Quotation]) -> list[tuple[str, str, str]]:
-    """Facts about one agreement, in the order of the clauses; an attribute with two values in the document gives none."""
+    """Facts about one agreement, in the order of the clauses; an attribute with two values in the document gives
+    none."""
     names = party_names(document)
     subject = subject_of(document, names)
     told = [(subject, "party", name) for name in names]
@@ -33,7 +35,13 @@ def facts(document: Document, quotations: Sequence[Quotation]) -> list[tuple[str
         for attribute in attributes:
             values = [reading[attribute.name] for reading in readings if attribute.name in reading]
             if values and len({value.canonical for value in values}) == 1:
-                told.append((subject, _PREDICATES.get((clause, attribute.name), attribute.name), " ".join(values[0].shown.split())))
+                told.append(
+                    (
+                        subject,
+                        _PREDICATES.get((clause, attribute.name), attribute.name),
+                        " ".join(values[0].shown.split()),
+                    )
+                )
     return told
 
 

@@ -1,15 +1,16 @@
 """Cuts an agreement into sentences that know the heading they stand under.
 
-Agreements reach a review in every state: one paragraph a line, lines wrapped at eighty columns, Markdown, a whole contract on
-one line, or a filing whose page breaks put blank lines and page numbers inside sentences. The cutting goes from coarse to fine:
+Agreements reach a review in every state: one paragraph a line, lines wrapped at eighty columns, Markdown, a whole
+contract on one line, or a filing whose page breaks put blank lines and page numbers inside sentences. The cutting
+goes from coarse to fine:
 
 1. *blocks* are runs of lines between blank lines, cut again where a line opens a list item or is plainly a heading;
 2. *paragraphs* are blocks, joined where the first breaks off in mid-sentence and the next goes on in lower case;
-3. *sentences* end at a full stop that is no abbreviation and no number's. A short title-like sentence ("12.3 Assignment.") is
-   no sentence but the heading of what follows, wherever it stands.
+3. *sentences* end at a full stop that is no abbreviation and no number's. A short title-like sentence ("12.3
+   Assignment.") is no sentence but the heading of what follows, wherever it stands.
 
-Sentences carry their offsets in the document's text, and `flat`: the same words in lower case, without accents, mark-up and
-line breaks, which is what cues are written against.
+Sentences carry their offsets in the document's text, and `flat`: the same words in lower case, without accents,
+mark-up and line breaks, which is what cues are written against.
 """
 
 import re
@@ -18,27 +19,43 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-_MARKER = r"(?:\d{1,2}(?:\.\d{1,3})+[.)]?(?:\s*[–—-](?=\s))?|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•+](?=\s)|\d+[ºª°]?\s*[-–—.)])"
+_MARKER = (
+    r"(?:\d{1,2}(?:\.\d{1,3})+[.)]?(?:\s*[–—-](?=\s))?|\(?(?:\d{1,3}|[a-zA-Z]|"
+    r"[ivxIVX]{1,5})[.)]|[-*•+](?=\s)|\d+[ºª°]?\s*[-–—.)])"
+)
 _NUMBERED = (
-    r"(?:section|article|se[çc][ãa]o|artigo|art\.|cl[áa]usula|item|cap[íi]tulo|anexo|exhibit|schedule|§)\s*[\w.]{1,12}[ºª°]?"
+    r"(?:section|article|se[çc][ãa]o|artigo|art\.|cl[áa]usula|item|cap[íi]tulo|anexo|exhibit|"
+    r"schedule|§)\s*[\w.]{1,12}[ºª°]?"
 )
 _ORDINAL = r"(?:primeir|segund|terceir|quart|quint|sext|s[ée]tim|oitav|non|d[ée]cim)[oa]"
 _LABEL = re.compile(
-    rf"[\s#>*_|]*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|[úu]nico)\s*[.:–—-]*\s*|{_ORDINAL}\s*[–—-]\s+|"
+    r"[\s#>*_|]*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|"
+    rf"[úu]nico)\s*[.:–—-]*\s*|{_ORDINAL}\s*[–—-]\s+|"
     rf"(?:cl[áa]usula\s+\w+[ºª]?(?:\s+\w+)?|art(?:igo|\.)\s*\d+[ºo°]?)\s*[.:–—-]+\s+|{_MARKER}\s*)?(?:\[x\])?[\s*_]*",
     re.IGNORECASE,
 )
 _UNTICKED = re.compile(r"\s*(?:[-*]\s*)?\[ \]")
-_OPENS = re.compile(rf"\s*(?:#{{1,6}}\s|\||{_MARKER}\s|\*\*|par[áa]grafo\s|§|cl[áa]usula\s|article\s|section\s)", re.IGNORECASE)
-_NOISE = re.compile(r"\s*(?:[-–—\s]*(?:page|p[áa]gina)?\s*[-–—]?\s*\d{1,4}\s*(?:of|de|/)?\s*\d*[-–—\s]*|source:.*|\*{3,}|[-_=–—\s]+)\s*", re.IGNORECASE)
-_BOUNDARY = re.compile(r"(?<=[.!?])[\"”’')\]*_]*(?:</?\w+[^>]*>)*\s+(?=[\"“‘'(\[*_<§•]*\w)|(?<=[;:])[\"”]?\s*\n+\s*(?=\(?\w{1,4}[.)])")
+_OPENS = re.compile(
+    rf"\s*(?:#{{1,6}}\s|\||{_MARKER}\s|\*\*|par[áa]grafo\s|§|cl[áa]usula\s|article\s|section\s)", re.IGNORECASE
+)
+_NOISE = re.compile(
+    r"\s*(?:[-–—\s]*(?:page|p[áa]gina)?\s*[-–—]?\s*\d{1,4}\s*(?:of|de|/)?\s*\d*[-–—\s]*|"
+    r"source:.*|\*{3,}|[-_=–—\s]+)\s*",
+    re.IGNORECASE,
+)
+_BOUNDARY = re.compile(
+    r"(?<=[.!?])[\"”’')\]*_]*(?:</?\w+[^>]*>)*\s+(?=[\"“‘'(\[*_<§•]*\w)|" r"(?<=[;:])[\"”]?\s*\n+\s*(?=\(?\w{1,4}[.)])"
+)
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"“'./])(?:inc|corp|co|ltd|ltda|llc|s\.a|s/a|n[ºo°]?|nos|arts?|sra?|srs|dra?|mrs?|ms|st|ave?|blvd|jr|u\.s(?:\.a)?|i\.e|e\.g|"
-    r"etc|vs?|cf|al|fls?|pp?|eng|pty|esq|l\.p|l\.l\.c|approx|sec|fig|ph\.d|tel|ex[am]o?|cia|prof|hon|dept|est|ref|min|max|obs|inv|[a-z])\.$",
+    r"(?:^|[\s(\"“'./])(?:inc|corp|co|ltd|ltda|llc|s\.a|s/a|n[ºo°]?|nos|arts?|sra?|srs|dra?|"
+    r"mrs?|ms|st|ave?|blvd|jr|u\.s(?:\.a)?|i\.e|e\.g|"
+    r"etc|vs?|cf|al|fls?|pp?|eng|pty|esq|l\.p|l\.l\.c|approx|sec|fig|ph\.d|tel|ex[am]o?|cia|"
+    r"prof|hon|dept|est|ref|min|max|obs|inv|[a-z])\.$",
     re.IGNORECASE,
 )
 _STARTER = re.compile(
-    r"[\"“(]*(?:the|this|these|if|in|either|neither|no|any|all|each|upon|such|for|at|except|it|o|a|os|as|este|esta|se|em|caso|no|na|nenhuma|qualquer|"
+    r"[\"“(]*(?:the|this|these|if|in|either|neither|no|any|all|each|upon|such|for|at|except|"
+    r"it|o|a|os|as|este|esta|se|em|caso|no|na|nenhuma|qualquer|"
     r"cada|para|por|fica|ficam|whereas|notwithstanding|subject|unless)\s",
     re.IGNORECASE,
 )
@@ -48,12 +65,15 @@ _NUMBER_FIRST = re.compile(rf"[\s#*_]*(?:{_NUMBERED}|{_MARKER}|\d)", re.IGNORECA
 _NAMED_CLAUSE = re.compile(r"(?i)cl[áa]usula\s+[\wªº]+(?:\s+\w+)?\s*\([^()]{3,60}\)")
 _ABOUT = re.compile(r"(?:D[oa]s?|Sobre|Quanto|Se|Como|Por|Até)(?:\s+[^\W\d_]+){1,4}")
 _TITLE_BEFORE_COLON = re.compile(r"([A-ZÀ-Ý][^.:;\n]{2,60}):\s+(?=[A-ZÀ-Ý\"“(])")
-_SMALL = frozenset("a an and as at by for from in of on or the to with de da do das dos e em no na nos nas ou o os ao à por para com sem se que".split())
+_SMALL = re.compile(
+    r"(?i)(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with|d[aeo]s?|e|em|n[ao]s?|ou|os?|ao|à|por|para|com|sem|se|que)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """`heading` is flat, nearest first; `first` tells whether the sentence opens what stands under it; `place` goes from 0 to 1."""
+    """`heading` is flat, nearest first; `first` tells whether the sentence opens what stands under it; `place`
+    goes from 0 to 1."""
 
     start: int
     end: int
@@ -85,8 +105,8 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 class _Reading:
     """Goes through a text with the heading it is under in mind.
 
-    A title that nothing follows before the next one was no title: "7. Foro de Paranaguá." says it all. It is held back until
-    that is known.
+    A title that nothing follows before the next one was no title: "7. Foro de Paranaguá." says it all. It is held
+    back until that is known.
     """
 
     def __init__(self, text: str) -> None:
@@ -188,11 +208,18 @@ def _opens(previous: str, line: str) -> bool:
     """Whether a line begins a block of its own although no blank line stands before it."""
     if previous.lstrip().startswith("|") != line.lstrip().startswith("|"):
         return True
-    if is_heading(previous) and len(previous) < 80 and not line[:1].islower() and (previous.isupper() or previous.lstrip().startswith(("#", "**")) or _numbered_title(previous)):
+    if (
+        is_heading(previous)
+        and len(previous) < 80
+        and not line[:1].islower()
+        and (previous.isupper() or previous.lstrip().startswith(("#", "**")) or _numbered_title(previous))
+    ):
         return True
     if not _OPENS.match(line):
         return False
-    return previous.rstrip().endswith((".", ";", ":", "!", "?", "|", '"', "”", ")", " e", " and", "**", "; or", ", or")) or line.lstrip().startswith(("#", "|", "- "))
+    return previous.rstrip().endswith(
+        (".", ";", ":", "!", "?", "|", '"', "”", ")", " e", " and", "**", "; or", ", or")
+    ) or line.lstrip().startswith(("#", "|", "- "))
 
 
 def _numbered_title(line: str) -> bool:
@@ -211,12 +238,12 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _goes_on(before: str, after: str) -> bool:
     """Whether `after` continues the sentence that `before` breaks off."""
     tail = before.rstrip().rstrip("\"”')*_")
-    head = after.lstrip("\"“(*_ ")
+    head = after.lstrip('"“(*_ ')
     if not head or not tail or tail.endswith((".", "!", "?", ":", ";", "|")) or before.lstrip().startswith(("#", "|")):
         return False
     if _OPENS.match(after) and re.match(rf"\s*{_MARKER}", after):
         return False
-    return head[0].islower() or tail.endswith(",") or tail.rsplit(None, 1)[-1].lower() in _SMALL
+    return head[0].islower() or tail.endswith(",") or bool(_SMALL.fullmatch(tail.rsplit(None, 1)[-1]))
 
 
 def is_heading(block: str) -> bool:
@@ -231,16 +258,24 @@ def is_heading(block: str) -> bool:
         return False
     if _JUST_A_NUMBER.fullmatch(bare) or bare.endswith("?"):
         return len(bare) < 80
-    return is_title(line) or (not bare.endswith((".", "!", "”", '"')) and len(bare.split()) <= 9 and _capital(bare) and not _ends_a_sentence(bare))
+    return is_title(line) or (
+        not bare.endswith((".", "!", "”", '"'))
+        and len(bare.split()) <= 9
+        and _capital(bare)
+        and not _ends_a_sentence(bare)
+    )
 
 
 def _answers(piece: str) -> bool:
-    """Whether what looks like a title says all there is to say under the heading before it: "Foro" / "Comarca de Uberaba."."""
+    """Whether what looks like a title says all there is to say under the heading before it: "Foro" / "Comarca de
+    Uberaba."."""
     return piece.rstrip(" *_").endswith(".") and not piece.isupper() and not _NUMBER_FIRST.match(piece)
 
 
 def _ends_a_sentence(bare: str) -> bool:
-    return bool(re.search(r"\b(?:shall|will|deve|dever[áa]|poder[áa]|may)\b", bare)) or bool(re.search(r"_{3,}|@|\d{4,}|/s/", bare))
+    return bool(re.search(r"\b(?:shall|will|deve|dever[áa]|poder[áa]|may)\b", bare)) or bool(
+        re.search(r"_{3,}|@|\d{4,}|/s/", bare)
+    )
 
 
 def _capital(bare: str) -> bool:
@@ -249,7 +284,8 @@ def _capital(bare: str) -> bool:
 
 
 def is_title(piece: str) -> bool:
-    """A short sentence in title case or capitals, "12.3 Assignment." or "DO FORO:", or a short one that is numbered or named."""
+    """A short sentence in title case or capitals, "12.3 Assignment." or "DO FORO:", or a short one that is
+    numbered or named."""
     bare = re.sub(r"<[^<>]*>|[*_#]", " ", piece).strip().rstrip(".:").strip()
     if not bare or len(bare) > 110 or _PARAGRAPH_LABEL.fullmatch(bare) or re.search(r"_{3,}|@|/s/", piece):
         return False
@@ -263,9 +299,16 @@ def is_title(piece: str) -> bool:
         return len(words) <= 12 and not re.search(r"\b(?:SHALL|WILL|IS|ARE|MAY|FICA|SER[ÁA])\b", bare)
     if re.search(r":\s|\d{1,2}/\d|\d{4}\.?$", bare):
         return False
-    if rest and rest.end() and piece.rstrip(" *_\n").endswith((".", ":")) and len(words) <= 5 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s|;", bare):
+    if (
+        rest
+        and rest.end()
+        and piece.rstrip(" *_\n").endswith((".", ":"))
+        and len(words) <= 5
+        and words[0][0].isupper()
+        and not re.search(r"\d[\d.,]*%|\$|,\s|;", bare)
+    ):
         return True
-    small = all(w[0].isupper() or w.lower() in _SMALL for w in words)
+    small = all(w[0].isupper() or _SMALL.fullmatch(w) for w in words)
     return small and len(words) <= 9 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s", bare)
 
 
@@ -277,7 +320,7 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         after = text[match.end() : match.end() + 24]
         if match[0].strip() == "" and _ABBREVIATION.search(piece) and not _STARTER.match(after):
             continue
-        if _JUST_A_NUMBER.fullmatch(piece) or after[:1].islower() and piece.endswith("."):
+        if _JUST_A_NUMBER.fullmatch(piece) or (after[:1].islower() and piece.endswith(".")):
             continue
         yield from _titled(text, last, _right(text, last, match))
         last = match.end()

@@ -1,8 +1,8 @@
 """Typed values as agreements write them: money, percentages, durations, dates, days of the month, places.
 
-A value has a *kind* and a *canonical* form; two of a kind are the same when their canonical forms are equal, however each was
-written: "R$ 14.850,00 (quatorze mil...)" is BRL 14850.00, "two (2) years" and "24 meses" are both 24 months. `shown` keeps the
-characters of the document.
+A value has a *kind* and a *canonical* form; two of a kind are the same when their canonical forms are equal, however
+each was written: "R$ 14.850,00 (quatorze mil...)" is BRL 14850.00, "two (2) years" and "24 meses" are both 24 months.
+`shown` keeps the characters of the document.
 """
 
 import re
@@ -38,41 +38,102 @@ def _fold(character: str) -> str:
     return plain if len(plain) == 1 else character
 
 
-_CURRENCIES = {"r$": "BRL", "reais": "BRL", "us$": "USD", "$": "USD", "usd": "USD", "dollars": "USD", "€": "EUR", "eur": "EUR", "euros": "EUR", "£": "GBP", "gbp": "GBP"}
-_MONEY = re.compile(r"(?P<currency>r\$|us\$|\$|€|£|\busd|\beur|\bgbp) ?(?P<amount>\d[\d.,]*\d|\d)(?P<scale> ?(?:mil\b|milh(?:ao|oes)|million|thousand|billion))?")
+_CURRENCIES = {
+    "r$": "BRL",
+    "reais": "BRL",
+    "us$": "USD",
+    "$": "USD",
+    "usd": "USD",
+    "dollars": "USD",
+    "€": "EUR",
+    "eur": "EUR",
+    "euros": "EUR",
+    "£": "GBP",
+    "gbp": "GBP",
+}
+_MONEY = re.compile(
+    r"(?P<currency>r\$|us\$|\$|€|£|\busd|\beur|\bgbp) ?(?P<amount>\d[\d.,]*\d|"
+    r"\d)(?P<scale> ?(?:mil\b|milh(?:ao|oes)|million|thousand|billion))?"
+)
 _SCALES = {"mil": 1000, "thousand": 1000, "milhao": 10**6, "milhoes": 10**6, "million": 10**6, "billion": 10**9}
 _PERCENT = re.compile(r"\b(\d+(?:[.,]\d+)?) ?(?:\([^)]{3,60}\) ?)?(?:%|per ?cent\b|por cento\b)")
-_SPELLED = {
-    word: number
-    for number, words in {
-        1: "um uma one", 2: "dois duas two", 3: "tres three", 4: "quatro four", 5: "cinco five", 6: "seis six", 7: "sete seven", 8: "oito eight", 9: "nove nine",
-        10: "dez ten", 11: "onze eleven", 12: "doze twelve", 14: "quatorze catorze fourteen", 15: "quinze fifteen", 18: "dezoito eighteen", 20: "vinte twenty", 24: "vinte_e_quatro twenty-four",
-        30: "trinta thirty", 36: "trinta_e_seis thirty-six", 40: "quarenta forty", 45: "quarenta_e_cinco forty-five", 48: "quarenta_e_oito forty-eight", 60: "sessenta sixty",
-        72: "setenta_e_duas seventy-two", 90: "noventa ninety", 120: "cento_e_vinte", 180: "cento_e_oitenta",
-    }.items()
-    for word in words.replace("_", " ").split("\0")[0].split()
-    if "_" not in word
-} | {"vinte e quatro": 24, "trinta e seis": 36, "quarenta e cinco": 45, "quarenta e oito": 48, "setenta e duas": 72, "cento e vinte": 120, "cento e oitenta": 180}
-_UNITS = {"ano": ("months", 12), "year": ("months", 12), "mes": ("months", 1), "month": ("months", 1), "dia": ("days", 1), "day": ("days", 1), "hora": ("hours", 1), "hour": ("hours", 1), "semana": ("days", 7), "week": ("days", 7)}
+_ONES = [
+    *("um|uma|one", "dois|duas|two", "tres|three", "quatro|four", "cinco|five"),
+    *("seis|six", "sete|seven", "oito|eight", "nove|nine", "dez|ten"),
+    *("onze|eleven", "doze|twelve", "treze|thirteen", "quatorze|catorze|fourteen", "quinze|fifteen"),
+    *("dezesseis|sixteen", "dezessete|seventeen", "dezoito|eighteen", "dezenove|nineteen", "vinte|twenty"),
+]
+_TENS = ["trinta|thirty", "quarenta|forty", "cinquenta|fifty", "sessenta|sixty", "setenta|seventy", "oitenta|eighty"]
+_SPELLED = {word: n for n, words in enumerate(_ONES, 1) for word in words.split("|")}
+_SPELLED |= {word: 30 + 10 * n for n, words in enumerate([*_TENS, "noventa|ninety"]) for word in words.split("|")}
+_SPELLED |= {
+    f"{ten}{joint}{one}": _SPELLED[ten] + _SPELLED[one]
+    for ten in _SPELLED
+    if _SPELLED[ten] in range(20, 100, 10)
+    for joint in (" e ", "-")
+    for one in _SPELLED
+    if _SPELLED[one] < 10
+}
+_SPELLED |= {f"cento e {rest}": 100 + _SPELLED[rest] for rest in ("vinte", "cinquenta", "oitenta")}
+_UNITS = {
+    "ano": ("months", 12),
+    "year": ("months", 12),
+    "mes": ("months", 1),
+    "month": ("months", 1),
+    "dia": ("days", 1),
+    "day": ("days", 1),
+    "hora": ("hours", 1),
+    "hour": ("hours", 1),
+    "semana": ("days", 7),
+    "week": ("days", 7),
+}
 _DURATION = re.compile(
     rf"\b(?P<n>\d{{1,3}}|{'|'.join(sorted(_SPELLED, key=len, reverse=True))})(?:[ -]*\((?P<p>[^)]{{1,40}})\))?[ -]*"
-    r"(?:(?:calendar|business|full|consecutive|uteis|corridos|consecutivos) )?(?P<unit>anos?|mes(?:es)?|dias?|horas?|semanas?|years?|months?|days?|hours?|weeks?)\b"
+    r"(?:(?:calendar|business|full|consecutive|uteis|corridos|consecutivos) )?(?P<unit>anos?|"
+    r"mes(?:es)?|dias?|horas?|semanas?|years?|months?|days?|hours?|weeks?)\b"
 )
-_MONTHS = {m: i for i, names in enumerate(["janeiro january", "fevereiro february", "marco march", "abril april", "maio may", "junho june", "julho july", "agosto august",
-           "setembro september", "outubro october", "novembro november", "dezembro december"], 1) for m in names.split()}  # fmt: skip
+_MONTHS = {
+    m: i
+    for i, names in enumerate(
+        [
+            "janeiro january",
+            "fevereiro february",
+            "marco march",
+            "abril april",
+            "maio may",
+            "junho june",
+            "julho july",
+            "agosto august",
+            "setembro september",
+            "outubro october",
+            "novembro november",
+            "dezembro december",
+        ],
+        1,
+    )
+    for m in names.split()
+}
 _DATE = re.compile(
-    rf"\b(?P<d>\d{{1,2}})(?:o|a|st|nd|rd|th)?\.? (?:de |day of )?(?P<m>{'|'.join(_MONTHS)}),? (?:de )?(?P<y>\d{{4}})\b|"
-    rf"\b(?P<m2>{'|'.join(_MONTHS)}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y2>\d{{4}})\b|\b(?P<d3>\d{{1,2}})o?/(?P<m3>\d{{1,2}})/(?P<y3>\d{{4}})\b"
+    rf"\b(?P<d>\d{{1,2}})(?:o|a|st|nd|rd|th)?\.? (?:de |"
+    rf"day of )?(?P<m>{'|'.join(_MONTHS)}),? (?:de )?(?P<y>\d{{4}})\b|"
+    rf"\b(?P<m2>{'|'.join(_MONTHS)}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y2>\d{{4}})\b|"
+    rf"\b(?P<d3>\d{{1,2}})o?/(?P<m3>\d{{1,2}})/(?P<y3>\d{{4}})\b"
 )
-_DAY = re.compile(r"\b(?:no |ate o |todo )?dia (\d{1,2})\b|\b(?:the )?(\d{1,2})(?:st|nd|rd|th) day of (?:each|every|the) ")
+_DAY = re.compile(
+    r"\b(?:no |ate o |todo )?dia (\d{1,2})\b|\b(?:the )?(\d{1,2})(?:st|nd|rd|" r"th) day of (?:each|every|the) "
+)
 _NAME = r"[A-ZÀ-Ý][\w'’-]+(?:\s+(?:(?:de|da|do|das|dos|of|the)\s+)?[A-ZÀ-Ý][\w'’-]+){0,5}"
 _PLACE = re.compile(
-    rf"(?:(?i:\bcomarca|\bforo(?:\s+central)?|\bf[óo]rum|\bcidade|\bju[íi]zo|\bjusti[çc]a|\bsede)(?:\s+c[íi]vel|\s+estadual)?\s+(?:(?i:central\s+)?(?:da|do|de|em)\s+)(?:(?i:comarca|cidade|munic[íi]pio)\s+(?:da|do|de)\s+)?(?P<pt>{_NAME}))"
+    r"(?:(?i:\bcomarca|\bforo(?:\s+central)?|\bf[óo]rum|\bcidade|\bju[íi]zo|\bjusti[çc]a|"
+    r"\bsede)(?:\s+c[íi]vel|\s+estadual)?\s+(?:(?i:central\s+)?(?:da|do|de|"
+    rf"em)\s+)(?:(?i:comarca|cidade|munic[íi]pio)\s+(?:da|do|de)\s+)?(?P<pt>{_NAME}))"
     rf"|(?:(?i:\bcourts?)\b[^.;]{{0,60}}?\b(?i:of|in|located\s+in)\s+(?:the\s+)?(?P<en>{_NAME}))"
 )
 _LAW = re.compile(
-    rf"(?i:\blaws?\s+of\s+(?:the\s+)?)(?:(?i:state|commonwealth|province|republic|people's\s+republic)\s+of\s+)?(?P<en>{_NAME})|\b(?P<adj>[A-Z][a-z]+)\s+law\b|"
-    rf"(?i:\b(?:leis?|direito|legislação)\s+)(?:(?i:da\s+rep[úu]blica\s+federativa\s+d[oe]|d[aoe])\s+)?(?P<pt>{_NAME}|(?i:brasileir[ao]s?|portugu[êe]sa?))"
+    r"(?i:\blaws?\s+of\s+(?:the\s+)?)(?:(?i:state|commonwealth|province|republic|"
+    rf"people's\s+republic)\s+of\s+)?(?P<en>{_NAME})|\b(?P<adj>[A-Z][a-z]+)\s+law\b|"
+    r"(?i:\b(?:leis?|direito|legislação)\s+)(?:(?i:da\s+rep[úu]blica\s+federativa\s+d[oe]|"
+    rf"d[aoe])\s+)?(?P<pt>{_NAME}|(?i:brasileir[ao]s?|portugu[êe]sa?))"
 )
 
 
@@ -87,7 +148,10 @@ def money(text: str) -> list[Value]:
 
 def percents(text: str) -> list[Value]:
     """Percentages."""
-    return [_value("percent", f"{Decimal(m[1].replace(',', '.')).normalize():f}%", text, m) for m in _PERCENT.finditer(folded(text))]
+    return [
+        _value("percent", f"{Decimal(m[1].replace(',', '.')).normalize():f}%", text, m)
+        for m in _PERCENT.finditer(folded(text))
+    ]
 
 
 def durations(text: str) -> list[Value]:
@@ -95,7 +159,9 @@ def durations(text: str) -> list[Value]:
     found: list[Value] = []
     for m in _DURATION.finditer(folded(text)):
         number = int(m["n"]) if m["n"].isdigit() else int(m["p"]) if (m["p"] or "").isdigit() else _SPELLED[m["n"]]
-        unit, factor = _UNITS[m["unit"] if m["unit"] in _UNITS else "mes" if m["unit"].startswith("mes") else m["unit"].rstrip("s")]
+        unit, factor = _UNITS[
+            m["unit"] if m["unit"] in _UNITS else "mes" if m["unit"].startswith("mes") else m["unit"].rstrip("s")
+        ]
         found.append(_value("duration", f"{number * factor} {unit}", text, m))
     return found
 
@@ -115,7 +181,11 @@ def _dates(text: str) -> Iterator[Value]:
 
 def days_of_month(text: str) -> list[Value]:
     """ "dia 10", "the 5th day of each month"."""
-    return [_value("day", m[1] or m[2], text, m) for m in _DAY.finditer(folded(text)) if not re.match(r" de [a-z]+ de \d{4}", folded(text)[m.end() :])]
+    return [
+        _value("day", m[1] or m[2], text, m)
+        for m in _DAY.finditer(folded(text))
+        if not re.match(r" de [a-z]+ de \d{4}", folded(text)[m.end() :])
+    ]
 
 
 def venues(text: str) -> list[Value]:
@@ -126,14 +196,20 @@ def venues(text: str) -> list[Value]:
 def laws(text: str) -> list[Value]:
     """Whose law governs."""
     found = [_named(text, m, m["pt"] or m["en"] or m["adj"]) for m in _LAW.finditer(text)]
-    return [value for value in found if value.canonical not in {"applicable", "the", "this", "such", "copyright", "local", "federal", "any"}]
+    return [
+        value
+        for value in found
+        if value.canonical not in {"applicable", "the", "this", "such", "copyright", "local", "federal", "any"}
+    ]
 
 
 def _named(text: str, m: re.Match[str], name: str) -> Value:
     start = m.start() + m[0].index(name)
     plain = " ".join(folded(name).split())
     plain = re.sub(r"^brasileir[ao]s?$|^brazilian$|^brazil$", "brasil", plain)
-    return Value(kind="place", canonical=plain, shown=text[start : start + len(name)], start=start, end=start + len(name))
+    return Value(
+        kind="place", canonical=plain, shown=text[start : start + len(name)], start=start, end=start + len(name)
+    )
 
 
 def _value(kind: Kind, canonical: str, text: str, m: re.Match[str]) -> Value:

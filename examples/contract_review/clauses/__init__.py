@@ -1,7 +1,7 @@
 """The ten clauses a review looks for, and `find`, which quotes them.
 
-Nine are found by cue tables, one module a clause with a table a language, all read by the same scorer. The parties are names, not
-sentences, and have a module of their own.
+Nine are found by cue tables, one module a clause with a table a language, all read by the same scorer. The parties
+are names, not sentences, and have a module of their own.
 """
 
 from dataclasses import replace
@@ -55,12 +55,15 @@ _CUES: dict[str, dict[str, Cues]] = {
 def find(clause: str, document: Document) -> list[Quotation]:
     """Quotations of one clause, best first: at most three (ten for the parties), none when the clause is absent."""
     if clause == "parties":
-        return [Quotation(clause=clause, start=s, end=e, text=document.text[s:e]) for s, e in party_quotations(document)]
+        return [
+            Quotation(clause=clause, start=s, end=e, text=document.text[s:e]) for s, e in party_quotations(document)
+        ]
     return best(clause, document, _CUES[clause][document.language])
 
 
 def second_look(clause: str, document: Document) -> list[Quotation]:
-    """The one sentence that looks most like the clause, for a reader that was told to expect it: less is certain enough."""
+    """The one sentence that looks most like the clause, for a reader that was told to expect it: less is certain
+    enough."""
     if clause == "parties":
         return find(clause, document)
     cues = _CUES[clause][document.language]

@@ -7,42 +7,93 @@ EN = Cues(
     away=r"intellectual|ownership|definition|invention|work product|title|insurance|tax|confidential|warrant",
     alone=r"\bassignment\b",
     signs=[
-        (5, r"\b(?:neither|no|nor|not|none)\b.{0,90}\b(?:assign(?:ed|able|ment)?|transfer(?:red)?|delegated?|cede|sublicense)\b.{0,200}\b(?:agreement|m?nda|contract|terms|subscription|rights?|obligations?|duties|interests?|hereunder|franchise|license)\b"),
-        (4, r"\b(?:agreement|rights?|interests?|obligations|privileges)\b.{0,140}\b(?:not|nor)\b.{0,60}\b(?:assigned|assignable|transferred|transferable|delegated|sold|assign)\b"),
+        (
+            5,
+            r"\b(?:neither|no|nor|not|none)\b.{0,90}\b(?:assign(?:ed|able|ment)?|transfer(?:red)?|"
+            r"delegated?|cede|sublicense)\b.{0,200}\b(?:agreement|m?nda|contract|terms|subscription|"
+            r"rights?|obligations?|duties|interests?|hereunder|franchise|license)\b",
+        ),
+        (
+            4,
+            r"\b(?:agreement|rights?|interests?|obligations|privileges)\b.{0,140}\b(?:not|"
+            r"nor)\b.{0,60}\b(?:assigned|assignable|transferred|transferable|delegated|sold|assign)\b",
+        ),
         (2, r"\bwithout\b.{0,40}\b(?:consent|approval|permission)\b|\b(?:consent|approval) of\b"),
-        (2.5, r"\b(?:may|shall have the right to|entitled to|free to|right to)\b.{0,25}\b(?:assign|transfer)\b.{0,90}\b(?:agreement|rights|obligations|interest)\b"),
-        (2, r"\b(?:purported|attempted|any) (?:\w+ ){0,3}(?:assignment|transfer)\b.{0,160}\b(?:void|null|invalid|breach|consent)"),
+        (
+            2.5,
+            r"\b(?:may|shall have the right to|entitled to|free to|right to)\b.{0,25}\b(?:assign|"
+            r"transfer)\b.{0,90}\b(?:agreement|rights|obligations|interest)\b",
+        ),
+        (
+            2,
+            r"\b(?:purported|attempted|any) (?:\w+ ){0,3}(?:assignment|transfer)\b.{0,160}\b(?:void|"
+            r"null|invalid|breach|consent)",
+        ),
         (1, r"\bsuccessors?\b.{0,30}\bassigns?\b|\boperation of law\b|\bpermitted assigns\b"),
     ],
-    never=r"\b(?:hereby assigns?|agrees to assign) (?:to )?\b.{0,80}\b(?:title|copyright|invention)|\bassigned (?:employees|personnel|account)|\bconfidential information\b.{0,60}\bassign",
+    never=r"\b(?:hereby assigns?|agrees to assign) (?:to )?\b.{0,80}\b(?:title|copyright|invention)|"
+    r"\bassigned (?:employees|personnel|account)|\bconfidential information\b.{0,60}\bassign",
     threshold=6.5,
     keep=0.75,
     most=2,
 )
 
 _HAND_OVER = (
-    r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|ad[oa])(?:-l[oa])?(?! d[aeo] )|"
-    r"delega\w*|subloca(?:r|d[oa]s?|cao)|subarrend(?:ar|ad[oa]|amento)|subcontrat\w+|subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|muda de maos|em seu lugar|assum[aei]\w*)\b"
+    r"\b(?:ced(?:e|er|era|erao|erem|am|a|emos|id[oa]s?)(?:-l[oa]s?|-se)?|cede-l[oa]s?|cessao|"
+    r"transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|"
+    r"ad[oa])(?:-l[oa])?(?! d[aeo] )|"
+    r"delega\w*|subloca(?:r|d[oa]s?|cao)|subarrend(?:ar|ad[oa]|amento)|subcontrat\w+|"
+    r"subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|"
+    r"muda de maos|em seu lugar|assum[aei]\w*)\b"
 )
 _WHAT = (
-    r"\b(?:contratos?|contratua(?:l|is)|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|posic\w+|lugar|deveres|creditos?|divida|franquia|licenca|locacao|imovel|gleba|assinatura|conta|"
+    r"\b(?:contratos?|contratua(?:l|is)|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|"
+    r"posic\w+|lugar|deveres|creditos?|divida|franquia|licenca|locacao|imovel|gleba|"
+    r"assinatura|conta|"
     r"plano|vaga|sala|mandato|parceria|representacao|quotas|ata)\b"
 )
 
 PT = Cues(
-    heading=r"\bcess|transfer|sub-?rog|subloca|sucess|\bpassar\b|repass|terceiros|ceder|intransmiss|subempreit|subcontrat|mudanca de (?:contratante|parte)|troca de parte|outrem|adiante",
+    heading=r"\bcess|transfer|sub-?rog|subloca|sucess|\bpassar\b|repass|terceiros|ceder|intransmiss|"
+    r"subempreit|subcontrat|mudanca de (?:contratante|parte)|troca de parte|outrem|adiante",
     away=r"propriedade|autora|imagem|dados|confidencial|objeto|tribut|direito de uso|resultados|criac|quotas",
-    alone=r"cessao (?:d[aeo]|e|ou|contrat)|^[\W\d]*(?:\w+ [\w-]+ - )?(?:d[ao] )?(?:cessao|transferencia)\W*$|cessao e transferencia|ceder o contrato|intransferi|intransmiss",
+    alone=r"cessao (?:d[aeo]|e|ou|contrat)|^[\W\d]*(?:\w+ [\w-]+ - )?(?:d[ao] )?(?:cessao|"
+    r"transferencia)\W*$|cessao e transferencia|ceder o contrato|intransferi|intransmiss",
     signs=[
-        (4, rf"{_HAND_OVER}.{{0,140}}(?:{_WHAT}|\b(?:terceir\w+|outr[ao] (?:pessoa|empresa|parte|casa)|outrem|ninguem)\b)"),
+        (
+            4,
+            rf"{_HAND_OVER}.{{0,140}}(?:{_WHAT}|\b(?:terceir\w+|outr[ao] (?:pessoa|empresa|parte|casa)|"
+            r"outrem|ninguem)\b)",
+        ),
         (3.5, rf"{_WHAT}.{{0,140}}(?:{_HAND_OVER}|\bintrans(?:feri|mis)\w+)"),
         (2, rf"{_HAND_OVER}"),
-        (2, r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|permissao|sua|nossa|expressa|licenca|ouvir)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|intrans\w+)\b"),
-        (2, r"\b(?:anuencia|consentimento|assentimento|concordancia|autorizacao|aprovacao|concord\w+|aceite|autoriz\w+|aprov\w+|de acordo|permissao|permit\w+|licenca da outra|consinta|falar com|visto|ouvir|deixar)\b"),
-        (1.5, r"\b(?:mesmo grupo|grupo economico|conglomerado|no todo ou em parte|total ou parcialmente|sucessor\w*|incorporacao|fusao|coligad\w*|controlad\w*)\b"),
-        (-3, r"\b(?:metade|parcelas?|conteudo|livro|marca|tiragem|capa|comissao|ingressos|cadeira|utensilios|informac\w+|frete|indeniza\w*|divulgad\w+|r\$)\b"),
+        (
+            2,
+            r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|"
+            r"permissao|sua|nossa|expressa|licenca|ouvir)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|"
+            r"ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|"
+            r"intrans\w+)\b",
+        ),
+        (
+            2,
+            r"\b(?:anuencia|consentimento|assentimento|concordancia|autorizacao|aprovacao|concord\w+|"
+            r"aceite|autoriz\w+|aprov\w+|de acordo|permissao|permit\w+|licenca da outra|consinta|"
+            r"falar com|visto|ouvir|deixar)\b",
+        ),
+        (
+            1.5,
+            r"\b(?:mesmo grupo|grupo economico|conglomerado|no todo ou em parte|total ou parcialmente|"
+            r"sucessor\w*|incorporacao|fusao|coligad\w*|controlad\w*)\b",
+        ),
+        (
+            -3,
+            r"\b(?:metade|parcelas?|conteudo|livro|marca|tiragem|capa|comissao|ingressos|cadeira|"
+            r"utensilios|informac\w+|frete|indeniza\w*|divulgad\w+|r\$)\b",
+        ),
     ],
-    never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b|\bdados reais\b",
+    never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|"
+    r"\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|"
+    r"\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b|\bdados reais\b",
     threshold=6,
     keep=0.7,
     most=2,

@@ -7,12 +7,30 @@ EN = Cues(
     away=r"definition|confidential|liabilit|indemn|notice|assign|terminat",
     signs=[
         (4, r"\bpersonal(?:ly identifiable)? (?:data|information)\b"),
-        (4, r"\b(?:gdpr|ccpa|hipaa|ferpa|lgpd|general data protection|data protection (?:laws?|act|legislation|requirements)|privacy (?:laws?|act|rights|policy|statement|regulations?)|dpa|data processing (?:agreement|addendum))\b"),
-        (2, r"\b(?:shall|will|must|agrees? to|may)\b.{0,140}\b(?:process\w*|protect\w*|collect\w*|store|secure|notify|delete|comply|safeguard|disclose|use)\b"),
-        (2, r"\b(?:data subjects?|controller|processor|sub-?processors?|end users?'? (?:data|information)|student data|user data|security (?:breach|incident))\b"),
-        (1.5, r"\b(?:technical and organi[sz]ational|appropriate|reasonable) (?:\w+ ){0,3}(?:measures|safeguards|security)|\bencrypt"),
+        (
+            4,
+            r"\b(?:gdpr|ccpa|hipaa|ferpa|lgpd|general data protection|data protection (?:laws?|act|"
+            r"legislation|requirements)|privacy (?:laws?|act|rights|policy|statement|regulations?)|"
+            r"dpa|data processing (?:agreement|addendum))\b",
+        ),
+        (
+            2,
+            r"\b(?:shall|will|must|agrees? to|may)\b.{0,140}\b(?:process\w*|protect\w*|collect\w*|"
+            r"store|secure|notify|delete|comply|safeguard|disclose|use)\b",
+        ),
+        (
+            2,
+            r"\b(?:data subjects?|controller|processor|sub-?processors?|end users?'? (?:data|"
+            r"information)|student data|user data|security (?:breach|incident))\b",
+        ),
+        (
+            1.5,
+            r"\b(?:technical and organi[sz]ational|appropriate|reasonable) (?:\w+ ){0,3}(?:measures|"
+            r"safeguards|security)|\bencrypt",
+        ),
     ],
-    never=r"\bconfidential information (?:means|includes)|\bliabilit\w+\b.{0,80}\bexceed|\b(?:means|is defined)\b.{0,20}\bany information\b",
+    never=r"\bconfidential information (?:means|includes)|\bliabilit\w+\b.{0,80}\bexceed|\b(?:means|"
+    r"is defined)\b.{0,20}\bany information\b",
     threshold=6,
     keep=0.7,
     most=3,
@@ -22,15 +40,32 @@ PT = Cues(
     heading=r"dados|lgpd|privacidade|tratamento|protecao d",
     away=r"sala de dados|definic|propriedade|devolucao|preco|banco de dados",
     signs=[
-        (4, r"\bdados (?:pessoais|sensiveis|d[aeo]s? (?:saude|clientes|alunos|usuarios|pacientes|empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|\bdado pessoal\b|\bbases? de (?:contatos|clientes|pacientes|alunos)\b|\binformac\w+ (?:pessoais|que identifiq\w+)"),
+        (
+            4,
+            r"\bdados (?:pessoais|sensiveis|d[aeo]s? (?:saude|clientes|alunos|usuarios|pacientes|"
+            r"empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|"
+            r"\bdado pessoal\b|\bbases? de (?:contatos|clientes|pacientes|alunos)\b|"
+            r"\binformac\w+ (?:pessoais|que identifiq\w+)",
+        ),
         (4, r"\b(?:lgpd|lei (?:geral )?de protecao de dados|13\.709|anpd|autoridade nacional)\b"),
         (3, r"\b(?:operador[ae]?s?|controlador[ae]?s?|suboperador\w*|encarregad[oa]|titular(?:es)?)\b"),
-        (3, r"\b(?:incidente|vazamento|acesso nao autorizado|violacao de (?:dados|seguranca))\b"),
-        (2, r"\b(?:trat(?:ara|ar|ad[oa]s?|amento)|tratam|trata|coleta\w*|usad[oa]s?|usa\w*|armazena\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|exclui\w*)\b.{0,100}"),
-        (1.5, r"\b(?:finalidade\w*|instruc\w+|consentimento|medidas (?:tecnicas|de seguranca)|seguranca|criptograf\w*|base legal|necessari\w*)\b"),
+        (3, r"\b(?:incidentes?|vazamentos?|acesso nao autorizado|violacao de (?:dados|seguranca))\b"),
+        (
+            2,
+            r"\b(?:trat(?:ara|ar|ad[oa]s?|amento)|tratam|trata|coleta\w*|usad[oa]s?|usa\w*|"
+            r"armazena\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|"
+            r"exclui\w*)\b.{0,100}",
+        ),
+        (
+            1.5,
+            r"\b(?:finalidade\w*|instruc\w+|consentimento|medidas (?:tecnicas|de seguranca)|seguranca|"
+            r"criptograf\w*|base legal|necessari\w*)\b",
+        ),
         (1, r"\bdados\b"),
     ],
-    never=r"\bresponsabilidade\b.{0,100}\b(?:limita|exceder)|\bindenizacao\b.{0,120}\bexcedera|\bdados de transac|\bdados (?:bancarios|cadastrais) d[ae] conta|\btitular(?:es)? (?:da marca|das quotas|da conta)",
+    never=r"\bresponsabilidade\b.{0,100}\b(?:limita|exceder)|\bindenizacao\b.{0,120}\bexcedera|"
+    r"\bdados de transac|\bdados (?:bancarios|cadastrais) d[ae] conta|"
+    r"\btitular(?:es)? (?:da marca|das quotas|da conta)",
     threshold=5,
     keep=0.55,
     most=3,

@@ -3,18 +3,35 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"governing law|applicable law|choice of law|jurisdiction|venue|law and|disputes?\b|arbitration|controlling law",
+    heading=r"governing law|applicable law|choice of law|jurisdiction|venue|law and|disputes?\b|"
+    r"arbitration|controlling law",
     away=r"definition|compliance|confidential|notice|insurance|recital|tax",
     alone=r"governing law|choice of law|applicable law",
     signs=[
         (5, r"\b(?:governed|construed|interpreted|enforced|determined)\b.{0,120}\blaws?\b"),
-        (2, r"\b(?:governed|construed|interpreted)\b.{0,60}\b(?:by|under|in accordance with|according to)\b.{0,60}\blaws? of\b"),
+        (
+            2,
+            r"\b(?:governed|construed|interpreted)\b.{0,60}\b(?:by|under|in accordance with|"
+            r"according to)\b.{0,60}\blaws? of\b",
+        ),
         (1.5, r"\b(?:this|the) .{0,30}\bagreement\b.{0,80}\b(?:governed|construed|interpreted)\b"),
-        (1.5, r"\blaws? of (?:the )?(?:state|commonwealth|province|republic|people|england|united|kingdom|[a-z]+,? without)"),
+        (
+            1.5,
+            r"\blaws? of (?:the )?(?:state|commonwealth|province|republic|people|england|united|"
+            r"kingdom|[a-z]+,? without)",
+        ),
         (1.5, r"\bconflicts?[- ]of[- ]laws?|\bchoice[- ]of[- ]law"),
-        (3, r"\b(?:exclusive|personal|non-exclusive) (?:jurisdiction|venue)\b|\bexclusive forum\b|\bsubmits? to the\b.{0,40}\bjurisdiction"),
+        (
+            3,
+            r"\b(?:exclusive|personal|non-exclusive) (?:jurisdiction|venue)\b|\bexclusive forum\b|"
+            r"\bsubmits? to the\b.{0,40}\bjurisdiction",
+        ),
         (1, r"\bcourts? (?:of|located|sitting|in)\b"),
-        (2.5, r"\b(?:settled|resolved|determined|heard|decided) (?:exclusively |finally |solely )*by\b.{0,40}\barbitration\b.{0,60}\bin [a-z]"),
+        (
+            2.5,
+            r"\b(?:settled|resolved|determined|heard|decided) (?:exclusively |finally |"
+            r"solely )*by\b.{0,40}\barbitration\b.{0,60}\bin [a-z]",
+        ),
         (2.5, r"\b(?:suit|action|proceeding)s?\b.{0,80}\b(?:brought|instituted|commenced)\b.{0,60}\bcourts?\b"),
     ],
     never=r"\bcopyright laws?\b|\bmade for hire\b",
@@ -23,22 +40,55 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"\bforo\b|lei aplicavel|legislacao|solucao de (?:conflitos|controversias|disputas)|\bleis?\b|jurisdicao|arbitra|disput|conflito|litigio|controversia|brig|desacordo|resolver|se entender|regencia",
+    heading=r"\bforo\b|lei aplicavel|legislacao|solucao de (?:conflitos|controversias|disputas)|"
+    r"\bleis?\b|jurisdicao|arbitra|disput|conflito|litigio|controversia|brig|desacordo|"
+    r"resolver|se entender|regencia",
     alone=r"\bforo\b|lei aplicavel|jurisdicao|legislacao aplicavel",
     away=r"confidencial|sigilo|protecao de dados|tribut|objeto",
     signs=[
         (5, r"\bforo\b|\bforum\b"),
-        (4, r"\b(?:elege|elegem|eleito|eleita|escolhem|escolhe|escolhido|escolhida|competente|competencia)\b.{0,80}\b(?:comarca|juizo|justica|vara|tribunal|cidade|circunscricao)\b"),
+        (
+            4,
+            r"\b(?:elege|elegem|eleito|eleita|escolhem|escolhe|escolhido|escolhida|competente|"
+            r"competencia)\b.{0,80}\b(?:comarca|juizo|justica|vara|tribunal|cidade|circunscricao)\b",
+        ),
         (3, r"\bcomarca\b|\bsecao judiciaria\b|\bcircunscricao judiciaria\b"),
-        (5, r"\b(?:rege-se|reger-se-a|regem-se|regid[oa]s?|regera|regula-se|se regula|se rege|submete-se|sujeit[oa]|aplica-se|aplicam-se|aplica|governad[oa]|interpretad[oa]s?|vale|valem)\b.{0,80}\b(?:leis?|direito|legislacao|codigo civil)\b"),
-        (2, r"\b(?:leis?|direito|legislacao)\b.{0,20}\b(?:brasil|brasileir[oa]s?|republica federativa|nacional|portugues|portugal)"),
+        (
+            5,
+            r"\b(?:rege-se|reger-se-a|regem-se|regid[oa]s?|regera|regula-se|se regula|se rege|"
+            r"submete-se|sujeit[oa]|aplica-se|aplicam-se|aplica|governad[oa]|interpretad[oa]s?|vale|"
+            r"valem)\b.{0,80}\b(?:leis?|direito|legislacao|codigo civil)\b",
+        ),
+        (
+            2,
+            r"\b(?:leis?|direito|legislacao)\b.{0,20}\b(?:brasil|brasileir[oa]s?|republica federativa|"
+            r"nacional|portugues|portugal)",
+        ),
         (4, r"\b(?:arbitragem|tribunal arbitral|camara (?:de|arbitral)|arbitral)\b"),
-        (2, r"\b(?:dirimir|dirimid[oa]s?|litigios?|controversias?|questoes|conflitos?|disputas?|demandas?|divergencias?|pendencias?|contendas?|processos?|acoes|acao|pendencias|duvidas|desavencas?|questao)\b"),
-        (1.5, r"\brenuncia.{0,60}\b(?:outro|privilegiad)|\bpor mais privilegiad|\be nenhum outro|\bcom exclusao de qualquer outro"),
+        (
+            2,
+            r"\b(?:dirimir|dirimid[oa]s?|litigios?|controversias?|questoes|conflitos?|disputas?|"
+            r"demandas?|divergencias?|pendencias?|contendas?|processos?|acoes|acao|pendencias|duvidas|"
+            r"desavencas?|questao)\b",
+        ),
+        (
+            1.5,
+            r"\brenuncia.{0,60}\b(?:outro|privilegiad)|\bpor mais privilegiad|\be nenhum outro|"
+            r"\bcom exclusao de qualquer outro",
+        ),
         (3, r"\b(?:justica|tribunais|juizes|juizo)\b.{0,40}\b(?:de|da|do|em)\b"),
-        (3, r"\b(?:juiz|juizo|juizado|justica|tribunal|corte)\b.{0,30}\b(?:e|decid\w+|sera|compet\w+)\b|\bdecid\w+\b.{0,30}\b(?:juiz|juizo|justica)\b|\bqualquer (?:processo|acao)\b.{0,60}\b(?:corre|proposta|ajuizada|sera|em|na|no)\b"),
+        (
+            3,
+            r"\b(?:juiz|juizo|juizado|justica|tribunal|corte)\b.{0,30}\b(?:e|decid\w+|sera|"
+            r"compet\w+)\b|\bdecid\w+\b.{0,30}\b(?:juiz|juizo|justica)\b|\bqualquer (?:processo|"
+            r"acao)\b.{0,60}\b(?:corre|proposta|ajuizada|sera|em|na|no)\b",
+        ),
         (2, r"\b(?:camara|centro)\b.{0,60}\b(?:mediacao|arbitragem|arbitral)\b"),
-        (2.5, r"\b(?:pendencia|questao|desacordo|controversia|divergencia|litigio|disputa|problema)s?\b.{0,60}\b(?:resolv\w+|decid\w+|julg\w+)\b.{0,20}\b(?:em|no|na|pel[oa])\b"),
+        (
+            2.5,
+            r"\b(?:pendencia|questao|desacordo|controversia|divergencia|litigio|disputa|"
+            r"problema)s?\b.{0,60}\b(?:resolv\w+|decid\w+|julg\w+)\b.{0,20}\b(?:em|no|na|pel[oa])\b",
+        ),
         (1.5, r"\bmedia(?:cao|dor)\b"),
     ],
     never=r"\blei n\S* 13\.709|\blgpd\b|dados pessoais|ordem judicial|\brecuperacao judicial\b|\banticorrupcao\b",

@@ -3,16 +3,35 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"limit\w* (?:of|on) (?:\w+ )?(?:liabilit|damage|remed)|liabilit|exclusion of|consequential|damages|disclaimer|remed",
+    heading=r"limit\w* (?:of|on) (?:\w+ )?(?:liabilit|damage|remed)|liabilit|exclusion of|"
+    r"consequential|damages|disclaimer|remed",
     away=r"insurance|definition|force majeure|tax|confidential|recital|notice|infringement",
     signs=[
-        (4, r"\b(?:in no event|under no circumstances?|in no way)\b.{0,160}\b(?:liable|liability|exceed|responsible)\b|\bliability of\b.{0,160}\bnot exceed\b"),
-        (3.5, r"\b(?:neither|no|not|nor)\b.{0,120}\b(?:liable|liability|responsible)\b.{0,200}\b(?:indirect|consequential|special|incidental|punitive|exemplary|lost profits|loss of (?:profit|revenue|business|use))"),
-        (4, r"\b(?:liabilit(?:y|ies)|damages|indemnif\w+|remediation|obligations?)\b.{0,400}\b(?:shall|will|may|must|does|be|is|are)\b.{0,30}\b(?:not (?:\w+ )?exceed|limited to|capped|no more than)\b"),
+        (
+            4,
+            r"\b(?:in no event|under no circumstances?|in no way)\b.{0,160}\b(?:liable|liability|"
+            r"exceed|responsible)\b|\bliability of\b.{0,160}\bnot exceed\b",
+        ),
+        (
+            3.5,
+            r"\b(?:neither|no|not|nor)\b.{0,120}\b(?:liable|liability|"
+            r"responsible)\b.{0,200}\b(?:indirect|consequential|special|incidental|punitive|exemplary|"
+            r"lost profits|loss of (?:profit|revenue|business|use))",
+        ),
+        (
+            4,
+            r"\b(?:liabilit(?:y|ies)|damages|indemnif\w+|remediation|"
+            r"obligations?)\b.{0,400}\b(?:shall|will|may|must|does|be|is|"
+            r"are)\b.{0,30}\b(?:not (?:\w+ )?exceed|limited to|capped|no more than)\b",
+        ),
         (2.5, r"\b(?:aggregate|total|maximum|entire|cumulative) (?:\w+ ){0,3}liabilit"),
         (2.5, r"\b(?:indirect|consequential|incidental|punitive|exemplary)\b.{0,80}\b(?:damages?|loss(?:es)?)\b"),
         (1, r"\b(?:lost|loss of) (?:anticipated )?(?:profits?|revenues?|data|goodwill|business)\b"),
-        (1, r"\b(?:even if|regardless of|whether (?:in|based|arising))\b.{0,80}\b(?:advised|contract|tort|negligence|notice|possibility|form of)"),
+        (
+            1,
+            r"\b(?:even if|regardless of|whether (?:in|based|arising))\b.{0,80}\b(?:advised|contract|"
+            r"tort|negligence|notice|possibility|form of)",
+        ),
         (3.5, r"\bsole (?:and exclusive |or exclusive )?(?:remedy|liability)|\bexclusive remed(?:y|ies)\b"),
     ],
     never=r"\binsurance (?:policy|coverage)|\bliability insurance\b|\bpolic(?:y|ies) of insurance",
@@ -25,20 +44,83 @@ PT = Cues(
     heading=r"responsabili|limite|limitacao|teto|indeniza|danos|perdas|quem responde|riscos|ate quanto",
     away=r"seguro|tribut|trabalh|ambient|confidencial|sigilo|preco|pagamento|credito|multa",
     signs=[
-        (3, r"\b(?:responsabilidade|indeniza\w+|ressarcimento|reparacao|perdas e danos|prejuizos?|danos|dever de indenizar|obrigacao de indenizar|condenacao|devera|pagar|pagara|responde|respondera|responderemos)\b.{0,220}\b(?:limita\w*|nao (?:\w+ ){0,2}(?:exceder\w*|ultrapassa\w*|passar\w*|superar\w*|supera)|teto|no maximo|ate o (?:limite|montante|valor|equivalente|total)|jamais|maxim[ao])\b"),
-        (3, r"\bteto de\b|\bate o (?:teto|limite|valor|maximo)\b|\b(?:circunscrit\w+|restrit\w+|limitad\w+|limita-se) (?:a|ao|aos)\b|\bmais (?:do )?que r?\$? ?\d|\bnao passar\w* de\b|\bpor mais que\b"),
-        (2.5, r"\b(?:exposicao financeira|a qualquer titulo|responde|respondem|respondera|ressarc\w+|indeniz\w+|nao paga\b)\b.{0,120}\b(?:ate|no maximo|teto|circunscrit\w+|restrit\w+|mais do que|limit\w+|no total)\b"),
-        (4, r"\b(?:limit[ea]\w*|limitacao|teto|maxim[ao]|montante maximo)\b.{0,60}\b(?:d[aeo]s? )?(?:responsabilidade|indeniza\w+|reparacao|perdas e danos|ressarcimento|danos)\b"),
-        (3.5, r"\b(?:responsabilidade|indenizacao|indenizacoes|ressarcimento|danos|reparacao)\b.{0,40}\b(?:total|global|agregada|maxima|maximo|acumulada)\b|\b(?:total|soma|conjunto|montante) (?:d[aeo]s? )?(?:indeniza|responsabilidade|condenac)"),
-        (3.5, r"\bem (?:nenhuma hipotese|nenhum caso|hipotese alguma|caso algum|qualquer hipotese)\b.{0,160}\b(?:responsab|respond|indeniza|exced|ultrapass|super)"),
-        (3.5, r"\b(?:nao|nenhuma|nem|tampouco|ninguem|sem)\b.{0,100}\b(?:respond\w*|responsav\w*|responsabiliz\w*|indeniza\w*|dev\w+|cobr\w+|pagar\w*|exclui\w*|exclu\w+|reembols\w+)\b.{0,160}\b(?:lucros? cessantes?|danos? indiretos?|perda de (?:receita|lucro|negocio|chance|faturamento)|lucros? que|indiretos|danos? morais|emergentes|imagem)"),
-        (3, r"\b(?:lucros? cessantes?|danos? indiretos?|prejuizos? indiretos?|perda de (?:receita|lucro|faturamento|negocio|chance))\b"),
-        (2, r"\b(?:limita\w*|exced\w*|ultrapass\w*|super\w*)\b.{0,60}\b(?:a soma|ao valor|o valor|ao total|o total|ao equivalente|equivalente|montante|r\$|pag[oa]s?|faturad[oa]s?|mensalidades|\d+%|quantia|receb\w+)"),
-        (2, r"\bperdas? d[aeo] \w+|\bo? ?lucros? que\b|\bdeix\w+ de (?:ganhar|ter|lucrar|vender|fazer|receber)\b|\b(?:vendas?|mercadorias?|producao) (?:perdidas?|estragadas?|parada)\b|\bprejuizos\b"),
-        (2, r"\b(?:nao|nem)\b (?:\w+ ){0,3}(?:respond\w*|pag\w+|indeniz\w+|arca\w*)\b|\bno maximo\b|\bmaximo que\b|\brestrit[oa]\b"),
-        (2, r"\b(?:dolo|culpa grave|ma-fe)\b.{0,60}\b(?:limit|teto)|\b(?:salvo|exceto|ressalvad\w+)\b.{0,40}\b(?:dolo|culpa grave|fraude)"),
+        (
+            3,
+            r"\b(?:responsabilidade|indeniza\w+|ressarcimento|reparacao|perdas e danos|prejuizos?|"
+            r"danos|dever de indenizar|obrigacao de indenizar|condenacao|devera|pagar|pagara|responde|"
+            r"respondera|responderemos)\b.{0,220}\b(?:limita\w*|nao (?:\w+ ){0,2}(?:exceder\w*|"
+            r"ultrapassa\w*|passar\w*|superar\w*|supera)|teto|no maximo|ate o (?:limite|montante|"
+            r"valor|equivalente|total)|jamais|maxim[ao])\b",
+        ),
+        (5, r"\bteto\b.{0,60}\b(?:sobe|passa|elev\w+|aument\w+|fica)\b.{0,40}(?:r\$|\d)"),
+        (
+            3,
+            r"\bteto de\b|\bate o (?:teto|limite|valor|maximo)\b|\b(?:circunscrit\w+|restrit\w+|"
+            r"limitad\w+|limita-se) (?:a|ao|aos)\b|\bmais (?:do )?que r?\$? ?\d|\bnao passar\w* de\b|"
+            r"\bpor mais que\b",
+        ),
+        (
+            2.5,
+            r"\b(?:exposicao financeira|a qualquer titulo|responde|respondem|respondera|ressarc\w+|"
+            r"indeniz\w+|nao paga\b)\b.{0,120}\b(?:ate|no maximo|teto|circunscrit\w+|restrit\w+|"
+            r"mais do que|limit\w+|no total)\b",
+        ),
+        (
+            4,
+            r"\b(?:limit[ea]\w*|limitacao|teto|maxim[ao]|"
+            r"montante maximo)\b.{0,60}\b(?:d[aeo]s? )?(?:responsabilidade|indeniza\w+|reparacao|"
+            r"perdas e danos|ressarcimento|danos)\b",
+        ),
+        (
+            3.5,
+            r"\b(?:responsabilidade|indenizacao|indenizacoes|ressarcimento|danos|"
+            r"reparacao)\b.{0,40}\b(?:total|global|agregada|maxima|maximo|acumulada)\b|\b(?:total|"
+            r"soma|conjunto|montante) (?:d[aeo]s? )?(?:indeniza|responsabilidade|condenac)",
+        ),
+        (
+            3.5,
+            r"\bem (?:nenhuma hipotese|nenhum caso|hipotese alguma|caso algum|"
+            r"qualquer hipotese)\b.{0,160}\b(?:responsab|respond|indeniza|exced|ultrapass|super)",
+        ),
+        (
+            3.5,
+            r"\b(?:nao|nenhuma|nem|tampouco|ninguem|sem)\b.{0,100}\b(?:respond\w*|responsav\w*|"
+            r"responsabiliz\w*|indeniza\w*|dev\w+|cobr\w+|pagar\w*|exclui\w*|exclu\w+|"
+            r"reembols\w+)\b.{0,160}\b(?:lucros? cessantes?|danos? indiretos?|perda de (?:receita|"
+            r"lucro|negocio|chance|faturamento)|lucros? que|indiretos|lucros|danos? morais|emergentes|"
+            r"imagem)",
+        ),
+        (
+            3,
+            r"\b(?:lucros? cessantes?|danos? indiretos?|prejuizos? indiretos?|perda de (?:receita|"
+            r"lucro|faturamento|negocio|chance))\b",
+        ),
+        (
+            2,
+            r"\b(?:limita\w*|exced\w*|ultrapass\w*|super\w*)\b.{0,60}\b(?:a soma|ao valor|o valor|"
+            r"ao total|o total|ao equivalente|equivalente|montante|r\$|pag[oa]s?|faturad[oa]s?|"
+            r"mensalidades|\d+%|quantia|receb\w+)",
+        ),
+        (
+            2,
+            r"\bperdas? d[aeo] \w+|\bo? ?lucros? que\b|\bdeix\w+ de (?:ganhar|ter|lucrar|vender|fazer|"
+            r"receber)\b|\b(?:vendas?|mercadorias?|producao) (?:perdidas?|estragadas?|parada)\b|"
+            r"\bprejuizos\b",
+        ),
+        (
+            2,
+            r"\b(?:nao|nem)\b (?:\w+ ){0,3}(?:respond\w*|pag\w+|indeniz\w+|arca\w*)\b|\bno maximo\b|"
+            r"\bmaximo que\b|\brestrit[oa]\b",
+        ),
+        (
+            2,
+            r"\b(?:dolo|culpa grave|ma-fe)\b.{0,60}\b(?:limit|teto)|\b(?:salvo|exceto|"
+            r"ressalvad\w+)\b.{0,40}\b(?:dolo|culpa grave|fraude)",
+        ),
     ],
-    never=r"\bresponsabilidade civil\b.{0,60}\bcobertura|\bapolice|\bseguradora|\b(?:juros|fatura nao paga|frete|aviso|garantia estendida)\b|\bdesconto\b.{0,60}\bpor cento|\bmulta (?:moratoria|de 2)|\bresponsabilidade limitada,",
+    never=r"\bresponsabilidade civil\b.{0,60}\bcobertura|\bapolice|\bseguradora|\b(?:juros|"
+    r"fatura nao paga|frete|aviso|garantia estendida)\b|\bdesconto\b.{0,60}\bpor cento|"
+    r"\bmulta (?:moratoria|de 2)|\bresponsabilidade limitada,",
     threshold=5,
     keep=0.6,
     most=3,

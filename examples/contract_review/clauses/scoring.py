@@ -1,9 +1,9 @@
 """One scorer for every clause: how much a sentence looks like what a cue table describes.
 
-A table holds *signs*, regular expressions with a weight, searched in the flat text of one sentence (lower case, no accents); the
-weights of those that occur add up, each once. A heading the table knows adds to them, one that speaks of something else takes
-away. A sentence counts from `threshold` on, so that a clause which is absent is quoted by nothing; of those that count, the best
-few are quoted, as long as they are not far behind the best.
+A table holds *signs*, regular expressions with a weight, searched in the flat text of one sentence (lower case, no
+accents); the weights of those that occur add up, each once. A heading the table knows adds to them, one that speaks
+of something else takes away. A sentence counts from `threshold` on, so that a clause which is absent is quoted by
+nothing; of those that count, the best few are quoted, as long as they are not far behind the best.
 
 Sentences are quoted, not paragraphs: whoever reads a finding should not have to search in it.
 """
@@ -34,9 +34,10 @@ class Quotation:
 class Cues:
     """What a clause looks like in one language.
 
-    `heading` and `away` are searched in the heading nearest to the sentence, `heading` also, for less, in the one above. `never`
-    rules a sentence out whatever else it says. Under a heading that `alone` knows, the first sentence is quoted when no other counts:
-    "Foro" needs no more below it than the name of a town. `keep` is the share of the best score that a further quotation needs.
+    `heading` and `away` are searched in the heading nearest to the sentence, `heading` also, for less, in the one
+    above. `never` rules a sentence out whatever else it says. Under a heading that `alone` knows, the first sentence
+    is quoted when no other counts: "Foro" needs no more below it than the name of a town. `keep` is the share of the
+    best score that a further quotation needs.
     """
 
     signs: Sequence[tuple[float, str]]
@@ -84,7 +85,12 @@ def best(clause: str, document: Document, cues: Cues) -> list[Quotation]:
 
 def _speaks_by_heading(sentence: Sentence, cues: Cues) -> bool:
     nearest = sentence.heading.partition(" / ")[0]
-    return sentence.first and bool(re.search(cues.alone, nearest)) and not re.search(cues.away, nearest) and not re.search(cues.never, sentence.flat)
+    return (
+        sentence.first
+        and bool(re.search(cues.alone, nearest))
+        and not re.search(cues.away, nearest)
+        and not re.search(cues.never, sentence.flat)
+    )
 
 
 def quote(clause: str, document: Document, start: int, end: int) -> Quotation:

@@ -3,15 +3,34 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"service levels?|\bsla\b|availability|uptime|response times?|performance (?:standards?|levels?|metrics)|support|service credits?|turnaround|quality of service",
+    heading=r"service levels?|\bsla\b|availability|uptime|response times?|performance (?:standards?|"
+    r"levels?|metrics)|support|service credits?|turnaround|quality of service",
     away=r"definition|confidential|liabilit|indemn|payment|terminat|warrant|force majeure",
     signs=[
         (4, r"\b(?:service levels?|service level agreement|sla|slas|uptime|service credits?)\b"),
-        (4, r"\b(?:availab\w+|accessible|operational|uptime|up and running|on[- ]time|fill rate|accuracy)\b.{0,120}\b(?:\d{2}(?:\.\d+)? ?(?:%|percent)|\d{2,3} percent|24 hours|24x7|24/7)"),
-        (3.5, r"\b(?:respond|response|resolve|resolution|acknowledge|repair|restore|correct|answer|fix|turnaround)\b.{0,120}\bwithin\b.{0,40}\b(?:hours?|minutes?|business days?|business hours?)\b"),
+        (
+            4,
+            r"\b(?:availab\w+|accessible|operational|uptime|up and running|on[- ]time|fill rate|"
+            r"accuracy)\b.{0,120}\b(?:\d{2}(?:\.\d+)? ?(?:%|percent)|\d{2,3} percent|24 hours|24x7|"
+            r"24/7)",
+        ),
+        (
+            3.5,
+            r"\b(?:respond|response|resolve|resolution|acknowledge|repair|restore|correct|answer|fix|"
+            r"turnaround)\b.{0,120}\bwithin\b.{0,40}\b(?:hours?|minutes?|business days?|"
+            r"business hours?)\b",
+        ),
         (3, r"\b(?:response|resolution|repair|turnaround) times?\b"),
-        (2.5, r"\b\d{2}(?:\.\d+)? ?(?:%|percent)\b.{0,60}\b(?:of the time|each month|per month|monthly|measured|orders|calls|calendar month)"),
-        (2, r"\b(?:severity|priority) (?:level )?[1-4a-d]\b|\b(?:maintenance window|scheduled maintenance|downtime|business hours|help ?desk)\b"),
+        (
+            2.5,
+            r"\b\d{2}(?:\.\d+)? ?(?:%|percent)\b.{0,60}\b(?:of the time|each month|per month|monthly|"
+            r"measured|orders|calls|calendar month)",
+        ),
+        (
+            2,
+            r"\b(?:severity|priority) (?:level )?[1-4a-d]\b|\b(?:maintenance window|"
+            r"scheduled maintenance|downtime|business hours|help ?desk)\b",
+        ),
         (1.5, r"\b(?:shall|will|must)\b"),
     ],
     never=r"\btax|\binterest\b|\broyalt|\bownership interest|\bvoting\b|\bnet sales\b",
@@ -21,22 +40,71 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"nive(?:l|is) de (?:servico|qualidade|atendimento|desempenho)|\bsla\b|disponibilidade|atendimento|suporte|desempenho|qualidade|metas?|indicadores|prazos de (?:atendimento|resposta)|tempo de|manutencao|como (?:voce e |vamos )?atend|compromisso",
+    heading=r"nive(?:l|is) de (?:servico|qualidade|atendimento|desempenho)|\bsla\b|disponibilidade|"
+    r"atendimento|suporte|desempenho|qualidade|metas?|indicadores|prazos de (?:atendimento|"
+    r"resposta)|tempo de|manutencao|como (?:voce e |vamos )?atend|compromisso",
     away=r"preco|pagament|vigencia|rescis|sigilo|confidencial|dados|foro|responsab|multa|tribut",
     signs=[
-        (4, r"\b(?:nive(?:l|is) (?:minimo\w* )?de servicos?|sla|acordo de nivel|nive(?:l|is) de atendimento|uptime)\b"),
-        (5, r"\b(?:disponibilidade|disponive(?:l|is)|no ar|funcionando|funcionamento|operante|indisponib\w+|em operacao|acessive(?:l|is))\b.{0,140}\b\d{2}(?:,\d+)? ?%|\b\d{2}(?:,\d+)? ?%.{0,100}\b(?:disponib\w*|disponive(?:l|is)|no ar|do tempo|das horas)\b"),
-        (4.5, r"\b(?:chamad\w+|atend\w+|respond\w+|respost\w+|vist[oa]|consert\w+|corrig\w+|descobert\w+|restabelec\w+|mecanico|reposi\w+|assistencia|retorno|despach\w+|solu\w+|resolv\w+|incident\w+|ocorrenci\w+|defeit\w+|repar\w+|conserto|reclama\w+|visita|tecnic\w+|substitui\w*|socorro)\b.{0,160}\b(?:em|ate|maximo de|prazo de|dentro de|prazos?)\b.{0,40}\b\d*\s?(?:\([^)]{2,30}\) )?(?:horas?|minutos?|dias? ut(?:il|eis)|h)\b"),
-        (3, r"\b(?:ate|no maximo|em no maximo|maximo de|prazo de|em|mais de|menos de)\b ?(?:\d+|uma?|duas|tres|quatro|seis|oito|doze|vinte e quatro|trinta|quarenta e oito)\s?(?:\([^)]{2,30}\) )?(?:horas?|minutos?)\b"),
-        (3.5, r"\b(?:abaixo|inferior|nao (?:\w+ )?(?:atingi\w*|cumpri\w*|alcanc\w*|fica\w*|poder?a?)|cada (?:ponto|meio ponto|hora)|descumpri\w*|desconto|desconta\w*|reducao|abatimento|credito|glosa|bonus|devolv\w+|devolucao)\b.{0,160}\b(?:desconto|credito|abatimento|mensalidade|fatura\w*|meta|indice|glosa|abaixo|bonus|plantao|frete|\d+ ?%)"),
-        (3, r"\b(?:igual ou superior|superior|inferior|ao menos|pelo menos|no minimo|abaixo|minim[oa]|nao (?:\w+ ){0,3}(?:ultrapass\w+|exced\w+)|garant\w+)\b.{0,30}\b\d{1,3}(?:,\d+)? ?%"),
-        (3, r"\b(?:indice|indicador|meta|taxa|percentual|pontualidade|acerto|ocupacao|pedidos)\b.{0,100}\b\d{2}(?:,\d+)? ?%"),
-        (1.5, r"\b(?:mes civil|por mes|mensal\w*|mede-se|medid[oa]|apurad[oa]|minim[oa]|no minimo|ao menos|pelo menos|garant\w+|assegur\w+)\b"),
-        (2.5, r"\bnotas? (?:media|minima|final|mensal)\b|\bprazos? (?:maximo )?(?:de|para) (?:solucao|atendimento|resposta|reparo|correcao)|\bavarias?\b|\bpontualidade\b|\bsatisfacao\b"),
-        
+        (
+            4,
+            r"\b(?:nive(?:l|is) (?:minimo\w* )?de servicos?|sla|acordo de nivel|nive(?:l|"
+            r"is) de atendimento|uptime)\b",
+        ),
+        (
+            5,
+            r"\b(?:disponibilidade|disponive(?:l|is)|no ar|funcionando|funcionamento|operante|"
+            r"indisponib\w+|em operacao|acessive(?:l|is))\b.{0,140}\b\d{2}(?:,\d+)? ?%|"
+            r"\b\d{2}(?:,\d+)? ?%.{0,100}\b(?:disponib\w*|disponive(?:l|is)|no ar|do tempo|"
+            r"das horas)\b",
+        ),
+        (
+            4.5,
+            r"\b(?:chamad\w+|atend\w+|respond\w+|respost\w+|vist[oa]|consert\w+|corrig\w+|"
+            r"descobert\w+|restabelec\w+|mecanico|reposi\w+|assistencia|retorno|despach\w+|solu\w+|"
+            r"resolv\w+|incident\w+|ocorrenci\w+|defeit\w+|repar\w+|conserto|reclama\w+|visita|"
+            r"tecnic\w+|substitui\w*|socorro)\b.{0,160}\b(?:em|ate|maximo de|prazo de|dentro de|"
+            r"prazos?)\b.{0,40}\b\d*\s?(?:\([^)]{2,30}\) )?(?:horas?|minutos?|dias? ut(?:il|eis)|h)\b",
+        ),
+        (
+            3,
+            r"\b(?:ate|no maximo|em no maximo|maximo de|prazo de|em|mais de|menos de)\b ?(?:\d+|uma?|"
+            r"duas|tres|quatro|seis|oito|doze|vinte e quatro|trinta|"
+            r"quarenta e oito)\s?(?:\([^)]{2,30}\) )?(?:horas?|minutos?)\b",
+        ),
+        (
+            3.5,
+            r"\b(?:abaixo|inferior|nao (?:\w+ )?(?:atingi\w*|cumpri\w*|alcanc\w*|fica\w*|poder?a?)|"
+            r"cada (?:ponto|meio ponto|hora)|descumpri\w*|desconto|desconta\w*|reducao|abatimento|"
+            r"credito|glosa|bonus|devolv\w+|devolucao)\b.{0,160}\b(?:desconto|credito|abatimento|"
+            r"mensalidade|fatura\w*|meta|indice|glosa|abaixo|bonus|plantao|frete|\d+ ?%)",
+        ),
+        (
+            3,
+            r"\b(?:igual ou superior|superior|inferior|ao menos|pelo menos|no minimo|abaixo|minim[oa]|"
+            r"nao (?:\w+ ){0,3}(?:ultrapass\w+|exced\w+)|garant\w+)\b.{0,30}\b\d{1,3}(?:,\d+)? ?%",
+        ),
+        (
+            3,
+            r"\b(?:indice|indicador|meta|taxa|percentual|pontualidade|acerto|ocupacao|"
+            r"pedidos)\b.{0,100}\b\d{2}(?:,\d+)? ?%",
+        ),
+        (
+            1.5,
+            r"\b(?:mes civil|por mes|ao mes|cada mes|mensal\w*|mede-se|medid[oa]|apurad[oa]|minim[oa]|"
+            r"no minimo|ao menos|pelo menos|garant\w+|assegur\w+)\b",
+        ),
+        (
+            2.5,
+            r"\bnotas? (?:media|minima|final|mensal)\b|\bprazos? (?:maximo )?(?:de|para) (?:solucao|"
+            r"atendimento|resposta|reparo|correcao)|\bavarias?\b|\bpontualidade\b|\bsatisfacao\b",
+        ),
         (2, r"\b(?:critic\w+|urgen\w+|alta|altos|media|severidade|prioridade|gravidade|emergencia\w*)\b"),
     ],
-    never=r"\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamento|\breajust|\baluguel\b|\bdados pessoais\b|\bvigorara\b|\bquota|\bpalet|\blote\b|\brevelac|\bencarregad|\bdias de antecedencia|\b(?:avisa|avisar|avisara|comunica|comunicara|comunicado|notifica|notificara|relatad\w+|informad[oa])\b.{0,60}\bhoras\b|\brescis|\bimpost|\bcomissao|\bdo faturamento|\broyalt|\bpreco\b|\beconomia\b",
+    never=r"\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamento|\breajust|\baluguel\b|"
+    r"\bdados pessoais\b|\bvigorara\b|\bquota|\bpalet|\blote\b|\brevelac|\bencarregad|"
+    r"\bdias de antecedencia|\b(?:avisa|avisar|avisara|comunica\w*|notifica|notificara|"
+    r"relatad\w+|informad[oa])\b.{0,60}\bhoras\b|\brescis|\bimpost|\bcomissao|"
+    r"\bdo faturamento|\broyalt|\bpreco\b|\beconomia\b",
     threshold=6,
     keep=0.6,
     most=3,

@@ -2,57 +2,144 @@
 
 from .scoring import Cues
 
-_LENGTH = r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|eighteen|twenty|thirty|sixty|ninety)[\w -]{0,14}(?:\(\d+\) ?)?-?(?:years?|months?|days?)\b|\banniversary\b"
+_LENGTH = (
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|"
+    r"eighteen|twenty|thirty|sixty|ninety)[\w -]{0,14}(?:\(\d+\) ?)?-?(?:years?|months?|"
+    r"days?)\b|\banniversary\b"
+)
 
 EN = Cues(
-    heading=r"\bterm\b|\bduration\b|\brenewal|effective date|commencement|period of (?:performance|agreement)|^term and termination",
-    away=r"confidential|warrant|payment|indemn|insurance|non-?compet|notice|effects? of|consequences|surviv|default|assign|definition",
+    heading=r"\bterm\b|\bduration\b|\brenewal|effective date|commencement|period of (?:performance|"
+    r"agreement)|^term and termination",
+    away=r"confidential|warrant|payment|indemn|insurance|non-?compet|notice|effects? of|"
+    r"consequences|surviv|default|assign|definition",
     alone=r"^[\W\d]*(?:\w+ )?term\W*$",
     signs=[
-        (5, r"\b(?:initial |original )?(?:term|duration) of (?:this|the) (?:\w+ ){0,3}(?:agreement|venture|contract|license|mnda|amendment)\b.{0,40}\b(?:shall|will|is|commence|begin|be)\b"),
-        (4, r"\b(?:this|the) (?:\w+ ){0,2}(?:agreement|mnda|contract)(?: and [\w ]{0,40})? (?:shall|will|is|has|becomes?|takes?|commences?|begins?|starts?)\b.{0,80}\b(?:effective|in effect|commence|continue|remain in|in (?:full )?force|expires?|begin|start|until|end)\b"),
+        (
+            5,
+            r"\b(?:initial |original )?(?:term|duration) of (?:this|the) (?:\w+ ){0,3}(?:agreement|"
+            r"venture|contract|license|mnda|amendment)\b.{0,40}\b(?:shall|will|is|commence|begin|be)\b",
+        ),
+        (
+            4,
+            r"\b(?:this|the) (?:\w+ ){0,2}(?:agreement|mnda|contract)(?: and [\w ]{0,40})? (?:shall|"
+            r"will|is|has|becomes?|takes?|commences?|begins?|starts?)\b.{0,80}\b(?:effective|"
+            r"in effect|commence|continue|remain in|in (?:full )?force|expires?|begin|start|until|"
+            r"end)\b",
+        ),
         (3, r"\b(?:initial|renewal|original|extended|extension) (?:term|period)s?\b"),
         (2, r"\(?(?:the |its )?[\"']+(?:initial )?term[\"']+\)?"),
-        (3.5, r"\b(?:commenc\w+|begin\w*|start\w*|effective)\b.{0,120}\b(?:continu\w+|end(?:s|ing)?|until|expir\w+|terminate)\b"),
-        (4, r"\b(?:renew|renews|renewed|renewable|extend|extended)\b.{0,40}\b(?:automatic\w*|additional|successive|further|consecutive|for)\b|\bautomatic\w* (?:be )?(?:renew|extend)"),
-        (1.5, r"\bunless (?:it is )?(?:sooner|earlier|otherwise|terminated|extended)|\buntil (?:it is )?terminated|\bearlier of\b"),
+        (
+            3.5,
+            r"\b(?:commenc\w+|begin\w*|start\w*|effective)\b.{0,120}\b(?:continu\w+|end(?:s|ing)?|"
+            r"until|expir\w+|terminate)\b",
+        ),
+        (
+            4,
+            r"\b(?:renew|renews|renewed|renewable|extend|extended)\b.{0,40}\b(?:automatic\w*|"
+            r"additional|successive|further|consecutive|for)\b|\bautomatic\w* (?:be )?(?:renew|extend)",
+        ),
+        (
+            1.5,
+            r"\bunless (?:it is )?(?:sooner|earlier|otherwise|terminated|extended)|"
+            r"\buntil (?:it is )?terminated|\bearlier of\b",
+        ),
         (1.5, _LENGTH),
         (2, r"\bfor (?:a|an|the) (?:initial |further |additional )?(?:term|period) of\b"),
     ],
-    never=r"\bsurviv|\bwarranty period\b|\bconfidentiality obligations\b|\binsurance\b|\bshall mean the\b.{0,30}\bproduct",
+    never=r"\bsurviv|\bwarranty period\b|\bconfidentiality obligations\b|\binsurance\b|"
+    r"\bshall mean the\b.{0,30}\bproduct",
     threshold=6.5,
     keep=0.68,
     most=3,
 )
 
 _AGREEMENT = (
-    r"(?:contrato|acordo|instrumento|ajuste|locacao|parceria|franquia|licenca|fornecimento|relacao|termo|aditivo|comodato|emprestimo|arrendamento|mandato|"
-    r"representacao|sociedade|assinatura|plano|servicos|cessao|permanencia|patrocinio|curso|condicoes|ata|vinculo|compromisso|duracao|prazo|projeto|avenca)"
+    r"(?:contrato|acordo|instrumento|ajuste|locacao|parceria|franquia|licenca|fornecimento|"
+    r"relacao|termo|aditivo|comodato|emprestimo|arrendamento|mandato|"
+    r"representacao|sociedade|assinatura|plano|servicos|cessao|permanencia|patrocinio|curso|"
+    r"condicoes|ata|vinculo|compromisso|duracao|prazo|projeto|avenca)"
 )
-_MANY = r"(?:um|uma|dois|duas|tres|quatro|cinco|seis|sete|oito|nove|dez|doze|quinze|dezoito|vinte|trinta|quarenta|sessenta|noventa|cento)"
+_MANY = (
+    r"(?:um|uma|dois|duas|tres|quatro|cinco|seis|sete|oito|nove|dez|doze|quinze|dezoito|vinte|"
+    r"trinta|quarenta|sessenta|noventa|cento)"
+)
 _DATE = r"(?:\d{1,2}o?\.?o? de [a-z]+(?: de \d{4})?|\d{1,2}o?/\d{1,2}/\d{2,4})"
 
 PT = Cues(
-    heading=r"vigencia|\bprazos?\b|duracao|renovacao|prorrogacao|quanto tempo|validade|periodo|por quanto|\binicio|\btempo\b|permanencia|quanto dura|comeco|dura\b",
-    away=r"confidencial|sigilo|pagamento|\bpreco|entrega|rescis|dados|garantia|nivel|niveis|concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento",
+    heading=r"vigencia|\bprazos?\b|duracao|renovacao|prorrogacao|quanto tempo|validade|periodo|"
+    r"por quanto|\binicio|\btempo\b|permanencia|quanto dura|comeco|dura\b",
+    away=r"confidencial|sigilo|pagamento|\bpreco|entrega|rescis|dados|garantia|nivel|niveis|"
+    r"concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento",
     alone=r"vigencia|duracao|prazo (?:do contrato|contratual)|quanto (?:tempo )?dura",
     signs=[
         (4, r"\b(?:vigor(?:a|ara|am|ando|ou)?|vigera|vigencia|vige|viger|vigente por)\b"),
-        (2.5, rf"\b{_AGREEMENT}\b.{{0,80}}\b(?:comeca|inicia(?:-se)?|dur[ae]|durara|vale|valem|valera|valid[oa]|vigora|termina|acaba|encerra(?:ndo)?-se|produz|perdura|permanece|expira|finda|abrange|compreende|estende(?:-se)?|se estende|vai|corre|segue|(?:e|sera|tem|tera|fica|ajustad[oa]|feit[oa]|firmad[oa]|celebrad[oa]|outorgad[oa])\b.{{0,40}}\b(?:por|de|inicio|duracao|prazo|validade|minim[oa]))\b"),
-        (4, rf"\b{_DATE} (?:a|ate|ao) (?:o dia )?{_DATE}|\b(?:comec\w+|inicia\w*|inicio)\b.{{0,70}}\b(?:termin\w*|acab\w+|encerr\w+|fim|finda\w*|ate|expira\w*)\b"),
-        (2, rf"\bate (?:o dia )?{_DATE}|\b(?:encerra|termina|finda|expira)\w*(?:-se)? (?:em|a|no dia) (?:o dia )?{_DATE}"),
+        (
+            2.5,
+            rf"\b{_AGREEMENT}\b.{{0,80}}\b(?:comeca|inicia(?:-se)?|dur[ae]|durara|vale|valem|valera|"
+            r"valid[oa]|vigora|termina|acaba|encerra(?:ndo)?-se|produz|perdura|permanece|expira|finda|"
+            r"abrange|compreende|estende(?:-se)?|se estende|vai|corre|segue|(?:e|sera|tem|tera|fica|"
+            rf"ajustad[oa]|feit[oa]|firmad[oa]|celebrad[oa]|outorgad[oa])\b.{{0,40}}\b(?:por|de|inicio|"
+            r"duracao|prazo|validade|minim[oa]))\b",
+        ),
+        (
+            4,
+            rf"\b{_DATE} (?:a|ate|ao) (?:o dia )?{_DATE}|\b(?:comec\w+|inicia\w*|"
+            rf"inicio)\b.{{0,70}}\b(?:termin\w*|acab\w+|encerr\w+|fim|finda\w*|ate|expira\w*)\b",
+        ),
+        (
+            2,
+            rf"\bate (?:o dia )?{_DATE}|\b(?:encerra|termina|finda|expira)\w*(?:-se)? (?:em|a|"
+            rf"no dia) (?:o dia )?{_DATE}",
+        ),
         (4, r"\b(?:prorrog\w+|renov\w+|reconduz\w*|reconduc\w+)\b"),
-        (3, r"\b(?:de ano em ano|mes a mes|ano a ano|por igual (?:periodo|prazo)|iguais periodos|novo periodo|periodos? sucessiv\w+|sucessiv\w+ periodos?|segue sem prazo|continua ate que|se estende por|estende-l[oa]s?|estendid[oa])\b"),
+        (
+            3,
+            r"\b(?:de ano em ano|mes a mes|ano a ano|por igual (?:periodo|prazo)|iguais periodos|"
+            r"novo periodo|periodos? sucessiv\w+|sucessiv\w+ periodos?|segue sem prazo|"
+            r"continua ate que|se estende por|estende-l[oa]s?|estendid[oa])\b",
+        ),
         (4, r"\b(?:tempo|prazo) indeterminado\b|\bsem prazo\b|\bprazo incerto\b|\bnao tem prazo"),
-        (1.5, r"\b(?:automatic\w*|tacit\w*|silenc\w*|findo|findos|nao quer|nao continua|se opuser|manifestacao contraria)\b"),
-        (1.5, r"\b(?:pelo|por|com|o|de|em) (?:prazo|periodo|tempo)(?: \w+){0,3} de\b|\bprazo (?:in)?determinado\b|\bduracao (?:\w+ )?de\b"),
-        (2, rf"\b(?:\d+|{_MANY}(?: e {_MANY})?) ?(?:\([^)]{{2,40}}\) )?(?:anos?|mes(?:es)?|safras?|temporadas?|semestres?)\b"),
-        (1.5, r"\bcontad[oa]s? (?:d[aeo]|a partir)|\ba partir d[aeo]\b|\ba contar d[aeo]\b|\bda (?:data d[ae] )?(?:sua )?assinatura\b|\bdesde (?:a|o|hoje|ja|\d)|\btermo inicial\b|\bcom inicio\b"),
-        (2, r"\bproduz\w* efeitos?\b|\bentra em vigor\b|\bate (?:a|o) (?:\w+ )?(?:quitacao|conclusao|entrega|cumprimento|pagamento|assinatura|aceite)|\bcom o aceite\b"),
-        (2.5, r"\b(?:termino|termo final|fim|vencimento|prazo)\b.{0,80}\b(?:adiad[oa]|estendid[oa]|prorrogad[oa]|passa|ampliad[oa]|fica para)\b"),
-        (-3, r"r\$ ?\d|\b(?:reajust\w+|inflacao|juros|parcelas?|aluguel|mensalidade|garanti[ao]s?|sigilo|confidencialidade|segredo|concorrencia|aliciamento|cronograma|multa|indeniza\w*|meses anteriores|aviso previo|pre-aviso|dias uteis|obra|responde pel\w+)\b"),
+        (
+            1.5,
+            r"\b(?:automatic\w*|tacit\w*|silenc\w*|findo|findos|nao quer|nao continua|se opuser|"
+            r"manifestacao contraria)\b",
+        ),
+        (
+            1.5,
+            r"\b(?:pelo|por|com|o|de|em) (?:prazo|periodo|tempo)(?: \w+){0,3} de\b|"
+            r"\bprazo (?:in)?determinado\b|\bduracao (?:\w+ )?de\b",
+        ),
+        (
+            2,
+            rf"\b(?:\d+|{_MANY}(?: e {_MANY})?) ?(?:\([^)]{{2,40}}\) )?(?:anos?|mes(?:es)?|safras?|"
+            r"temporadas?|semestres?)\b",
+        ),
+        (
+            1.5,
+            r"\bcontad[oa]s? (?:d[aeo]|a partir)|\ba partir d[aeo]\b|\ba contar d[aeo]\b|"
+            r"\bda (?:data d[ae] )?(?:sua )?assinatura\b|\bdesde (?:a|o|hoje|ja|\d)|\btermo inicial\b|"
+            r"\bcom inicio\b",
+        ),
+        (
+            2,
+            r"\bproduz\w* efeitos?\b|\bentra em vigor\b|\bate (?:a|o) (?:\w+ )?(?:quitacao|conclusao|"
+            r"entrega|cumprimento|pagamento|assinatura|aceite)|\bcom o aceite\b",
+        ),
+        (
+            2.5,
+            r"\b(?:termino|termo final|fim|vencimento|prazo)\b.{0,80}\b(?:adiad[oa]|estendid[oa]|"
+            r"prorrogad[oa]|passa|ampliad[oa]|fica para)\b",
+        ),
+        (
+            -3,
+            r"r\$ ?\d|\b(?:reajust\w+|inflacao|juros|parcelas?|aluguel|mensalidade|garanti[ao]s?|"
+            r"sigilo|confidencialidade|segredo|concorrencia|aliciamento|cronograma|multa|indeniza\w*|"
+            r"meses anteriores|aviso previo|pre-aviso|dias uteis|obra|responde pel\w+)\b",
+        ),
     ],
-    never=r"\bapolice|\bseguro\b|\bresponsabilidade total\b|\b(?:sigilo|confidencialidade|segredo|reserva)\b.{0,60}\b(?:anos|meses)|\bnao (?:contratara|convidara)",
+    never=r"\bapolice|\bseguro\b|\bresponsabilidade total\b|\b(?:sigilo|confidencialidade|segredo|"
+    r"reserva)\b.{0,60}\b(?:anos|meses)|\bnao (?:contratara|convidara)",
     threshold=5,
     keep=0.6,
     most=2,
