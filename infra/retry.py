@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TypeVar
 
+from .errors import LousaError
+
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
@@ -39,7 +41,9 @@ async def retrying(
     def log(state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         pause = state.next_action.sleep if state.next_action else 0
-        _LOG.warning("%s failed (%s: %s), trying again in %.2f s", what, type(error).__name__, error, pause)
+        # A driver's message may quote what it was given; ours never do.
+        why = error if isinstance(error, LousaError) else type(error).__name__
+        _LOG.warning("%s failed (%s), trying again in %.2f s", what, why, pause)
 
     loop = AsyncRetrying(
         retry=retry_if_exception(transient),

@@ -150,6 +150,10 @@ class Executions:
                 return now
             if now.status != "failed":
                 raise BadInput(f"execution {execution} is {now.status!r}: only a failed one can be taken up again")
+            if now.drained:
+                raise BadInput(
+                    f"execution {execution} failed more than a day ago and its board was let go: run it anew"
+                )
             then = replace(now, status="running", result=None, ended_at=None)
             await self._move(connection, principal, then, "execution.resume", {})
             return then

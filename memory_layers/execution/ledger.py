@@ -20,6 +20,7 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
+from psycopg import AsyncCursor
 from psycopg.rows import dict_row
 from psycopg.types.json import Json as JsonParameter
 
@@ -62,7 +63,16 @@ class Entry:
     @property
     def subject_name(self) -> str:
         """Under which name the key of its payload is kept."""
-        return f"person/{self.person}" if self.person else f"session/{self.session or ''}"
+        return subject_name(self.person, self.session)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an entry says of the operation that it records."""
+
+    memory: UUID | None
+    outcome: str
+    basis: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,20 +96,58 @@ class Recorded:
     payload: Mapping[str, Json] | None
 
 
-async def append(connection: Connection, entries: Sequence[Entry]) -> set[UUID]:
+def subject_name(person: str | None, session: str | None) -> str:
+    """Whose key a payload is under: the person it is about, else the session's."""
+    return f"person/{person}" if person else f"session/{session or ''}"
+
+
+class SubjectKeys:
+    """The keys of data subjects, asked for early so that in a pipeline nobody waits for them twice."""
+
+    def __init__(self, connection: Connection, names: set[str]) -> None:
+        self._connection = connection
+        self._names = names
+        self._cursor: AsyncCursor[Any] | None = None
+
+    async def ask(self) -> SubjectKeys:
+        """Send the question."""
+        self._cursor = await self._connection.execute(_QUERIES["subject_keys"], {"names": list(self._names)})
+        return self
+
+    async def get(self) -> dict[str, tuple[str, bytes]]:
+        """Pseudonym and key by name; a subject that had none has one now."""
+        found = await self._answer()
+        # Sorted, so that two writers who make the same keys do not wait for each other.
+        if missing := sorted(self._names - found.keys()):
+            new = {
+                "names": missing,
+                "pseudonyms": [os.urandom(16).hex() for _ in missing],
+                "keys": [os.urandom(32) for _ in missing],
+            }
+            await self._connection.execute(_QUERIES["create_subject_keys"], new)
+            found = await (await self.ask())._answer()
+        return found
+
+    async def _answer(self) -> dict[str, tuple[str, bytes]]:
+        rows = await self._cursor.fetchall() if self._cursor else []
+        return {name: (pseudonym, bytes(key)) for name, pseudonym, key in rows}
+
+
+async def append(connection: Connection, entries: Sequence[Entry], asked: SubjectKeys | None = None) -> set[UUID]:
     """Add entries of one tenant, in order; returns the ids of those that were not there yet."""
     if not entries:
         return set()
-    keys = await _subject_keys(connection, entries[0].tenant, {entry.subject_name for entry in entries})
+    asked = asked or await SubjectKeys(connection, {entry.subject_name for entry in entries}).ask()
+    keys = await asked.get()
     rows = JsonParameter([_row(entry, *keys[entry.subject_name]) for entry in entries])
     cursor = await connection.execute(_QUERIES["append_entries"], {"rows": rows})
     return {row[0] for row in await cursor.fetchall()}
 
 
-async def find(connection: Connection, ids: Iterable[UUID]) -> dict[UUID, tuple[UUID | None, str]]:
-    """Those of `ids` that are in the ledger: the memory each is about, and its outcome."""
+async def find(connection: Connection, ids: Iterable[UUID]) -> dict[UUID, Found]:
+    """Those of `ids` that are in the ledger."""
     cursor = await connection.execute(_QUERIES["find_entries"], {"ids": list(ids)})
-    return {identifier: (memory, outcome) for identifier, memory, outcome in await cursor.fetchall()}
+    return {row[0]: Found(*row[1:]) for row in await cursor.fetchall()}
 
 
 async def trail(connection: Connection, execution: UUID) -> list[Recorded]:
@@ -107,26 +155,6 @@ async def trail(connection: Connection, execution: UUID) -> list[Recorded]:
     async with connection.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(_QUERIES["trail"], {"execution": execution})
         return [_recorded(number, row) for number, row in enumerate(await cursor.fetchall(), 1)]
-
-
-async def _subject_keys(connection: Connection, tenant: str, names: set[str]) -> dict[str, tuple[str, bytes]]:
-    found = await _known_keys(connection, tenant, names)
-    missing = sorted(names - found.keys())  # sorted: two writers that make the same keys must not wait for each other
-    if missing:
-        new = {
-            "tenant": tenant,
-            "names": missing,
-            "pseudonyms": [os.urandom(16).hex() for _ in missing],
-            "keys": [os.urandom(32) for _ in missing],
-        }
-        await connection.execute(_QUERIES["create_subject_keys"], new)
-        found |= await _known_keys(connection, tenant, set(missing))
-    return found
-
-
-async def _known_keys(connection: Connection, tenant: str, names: set[str]) -> dict[str, tuple[str, bytes]]:
-    cursor = await connection.execute(_QUERIES["subject_keys"], {"tenant": tenant, "names": list(names)})
-    return {name: (pseudonym, bytes(key)) for name, pseudonym, key in await cursor.fetchall()}
 
 
 def _row(entry: Entry, pseudonym: str, key: bytes) -> dict[str, Json]:

@@ -75,11 +75,11 @@ DELETE FROM artifact
 WHERE tenant = current_tenant() AND taken_at IS NULL AND created_at < clock_timestamp() - %(older_than)s::interval
 
 -- subject_keys: The keys of data subjects, as far as they have one.
-SELECT name, pseudonym, key FROM subject_key WHERE tenant = %(tenant)s AND name = ANY (%(names)s)
+SELECT name, pseudonym, key FROM subject_key WHERE tenant = current_tenant() AND name = ANY (%(names)s)
 
 -- create_subject_keys: A key for each subject that has none; whoever came first decided.
 INSERT INTO subject_key (tenant, name, pseudonym, key)
-SELECT %(tenant)s, name, pseudonym, key
+SELECT current_tenant(), name, pseudonym, key
 FROM unnest(%(names)s::text[], %(pseudonyms)s::text[], %(keys)s::bytea[]) AS new (name, pseudonym, key)
 ON CONFLICT (tenant, name) DO NOTHING
 
@@ -109,7 +109,7 @@ WITH given AS (
 SELECT id FROM fresh
 
 -- find_entries: What the ledger says of operations: a repeat is answered from here.
-SELECT id, memory, outcome FROM ledger_entry WHERE id = ANY (%(ids)s)
+SELECT id, memory, outcome, basis FROM ledger_entry WHERE tenant = current_tenant() AND id = ANY (%(ids)s)
 
 -- trail: An execution's entries in order; a payload only for those who may read it and while its key exists.
 SELECT entry.*, payload.nonce, payload.ciphertext, subject_key.key
@@ -143,7 +143,8 @@ ORDER BY id DESC LIMIT %(limit)s
 
 -- move_execution: A step of its status, with what came of it.
 UPDATE execution
-SET status = %(status)s, question = %(question)s, answer = %(answer)s, result = %(result)s, ended_at = %(ended_at)s
+SET status = %(status)s, question = %(question)s, answer = %(answer)s, result = %(result)s, ended_at = %(ended_at)s,
+    drained = false
 WHERE id = %(id)s
 
 -- intend_effect: Only one attempt ever gets to run an effect: the one whose row this is.
@@ -198,3 +199,76 @@ FROM decision JOIN memory ON memory.id = decision.id
 WHERE decision.tenant = current_tenant() AND memory.status IN ('live', 'contested')
   AND (%(execution)s::uuid IS NULL OR decision.execution = %(execution)s)
 ORDER BY decision.id DESC LIMIT %(limit)s
+
+-- share_tenant: Writers of a tenant go side by side; whoever forgets waits for them, and they for it.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_tenant(), 0))
+
+-- hold_tenant: Whoever forgets: no write of this tenant is under way, and none begins before this one ends.
+SELECT pg_advisory_xact_lock(hashtextextended('lousa.write.' || current_tenant(), 0))
+
+-- tombstones: Those of these ids that were forgotten or erased.
+SELECT id FROM tombstone WHERE tenant = current_tenant() AND id = ANY (%(ids)s)
+
+-- bury: Nothing late brings these ids back.
+INSERT INTO tombstone (tenant, id) SELECT current_tenant(), unnest(%(ids)s::uuid[]) ON CONFLICT DO NOTHING
+
+-- trust_of: How far these memories are trusted.
+SELECT id, trust FROM memory WHERE id = ANY (%(ids)s)
+
+-- equal_live: The live memory that is equal to this one.
+SELECT live.id FROM memory AS live JOIN memory AS this USING (tenant, content_key)
+WHERE this.id = %(id)s AND live.id <> this.id AND live.status = 'live' AND live.kind NOT IN ('fact', 'decision')
+
+-- release_memory: Out of quarantine, trusted enough to be found.
+UPDATE memory SET status = 'live', trust = greatest(trust, %(trust)s), confirmed_at = %(now)s WHERE id = %(id)s
+
+-- owe: What a layer is owed for memories; not due while whoever wrote them may still pay.
+INSERT INTO debt (tenant, memory, layer, due_at)
+SELECT current_tenant(), unnest(%(ids)s::uuid[]), %(layer)s, clock_timestamp() + %(after)s::interval
+ON CONFLICT DO NOTHING
+
+-- paid: Debts that are settled.
+DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
+
+-- forgiven: Nothing is owed for these any more.
+DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s)
+
+-- debts_of: What is still owed for a memory.
+SELECT layer FROM debt WHERE tenant = current_tenant() AND memory = %(id)s ORDER BY layer
+
+-- debtors: Tenants for whom something is due.
+SELECT DISTINCT tenant FROM debt WHERE due_at <= clock_timestamp()
+
+-- take_debts: Debts that are due, each for one relay at a time; one that dies leaves them to be taken again.
+UPDATE debt SET attempts = attempts + 1,
+    due_at = clock_timestamp() + interval '10 seconds' + least(power(2, attempts), 300) * interval '1 second'
+WHERE (tenant, memory, layer) IN (
+    SELECT tenant, memory, layer FROM debt
+    WHERE tenant = current_tenant() AND layer = %(layer)s AND due_at <= clock_timestamp()
+    ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+RETURNING memory
+
+-- note_debts: Why they could not be paid, by the name of the error alone.
+UPDATE debt SET error = %(error)s WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
+
+-- open_boards: Executions of every tenant whose boards may hold changes that the ledger does not, the newest first.
+SELECT id, tenant, audited_through,
+    status IN ('accepted', 'rejected') OR status = 'failed' AND ended_at < clock_timestamp() - interval '1 day' AS over
+FROM execution WHERE NOT drained
+ORDER BY id DESC LIMIT %(limit)s
+
+-- lock_audit: How far a board is audited, held until the transaction ends; left alone while another relay is at it.
+SELECT audited_through FROM execution WHERE id = %(id)s AND NOT drained FOR UPDATE SKIP LOCKED
+
+-- audited: Changes up to here are in the ledger.
+UPDATE execution SET audited_through = %(through)s WHERE id = %(id)s
+
+-- drained: All changes are in the ledger and the board is closed.
+UPDATE execution SET drained = true WHERE id = %(id)s AND audited_through = %(through)s AND status NOT IN ('running', 'waiting')
+
+-- tenants: Everyone who ever ran anything.
+SELECT DISTINCT tenant FROM execution
+
+-- audited_through: How far a board is audited.
+SELECT audited_through FROM execution WHERE tenant = current_tenant() AND id = %(id)s

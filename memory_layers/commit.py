@@ -1,0 +1,253 @@
+"""The one transaction of a durable write: record, words, facts, decision, debts and ledger entry, all or nothing.
+
+Both policies end here: a write-through with one write under the agent's own role, the relay with a batch. The ledger
+entry's id derives from the operation, and inserting it is what makes a write happen once: a transaction that finds the
+entry there already is rolled back, and the repeat is answered from the ledger with the first answer.
+
+A memory is trusted no more than its least trusted source, sources of the same batch included. One whose id has a
+tombstone is not written, only its ledger entry is. Writers hold a shared lock on their tenant; whoever forgets takes it
+alone, so that no write under way can slip past a tombstone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol, cast
+from uuid import UUID
+
+from psycopg.errors import UniqueViolation
+
+from ..infra.connections import Connection
+from ..infra.identity import Principal
+from ..infra.ids import derived_id
+from ..infra.sql import load_queries
+from .execution import decisions, ledger, memories
+from .guard import with_trust
+from .policy import Policy
+from .receipts import State
+from .records import Json, Memory, MemoryKind
+
+QUERIES = load_queries(f"{__package__}.execution")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """One admitted write. `stale` says that its task had passed on: it is not written, and the ledger says so."""
+
+    operation: UUID
+    memory: Memory
+    stale: bool = False
+    trace_id: str | None = None
+    span_id: str | None = None
+
+    @property
+    def entry(self) -> UUID:
+        """The id of its ledger entry. A refusal has another: the living attempt may make the same write."""
+        return derived_id(self.operation, "stale" if self.stale else "write")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a write. `owed` are the layers that are owed the memory now."""
+
+    id: UUID
+    state: State
+    owed: tuple[str, ...] = ()
+    superseded: tuple[UUID, ...] = ()
+    contested: tuple[UUID, ...] = ()
+
+
+class Repeated(Exception):
+    """A write of this transaction was committed before: roll back, and commit anew with `again=True`."""
+
+
+class Words(Protocol):
+    """What a commit needs of layer 2."""
+
+    async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None: ...
+
+
+class Stated(Protocol):
+    """What became of a fact."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def superseded(self) -> Sequence[UUID]: ...
+    @property
+    def contested_with(self) -> Sequence[UUID]: ...
+
+
+class Facts(Protocol):
+    """What a commit needs of layer 3."""
+
+    async def state(
+        self, connection: Connection, principal: Principal, memories: Sequence[Memory]
+    ) -> Sequence[Stated]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committer:
+    """Runs the transaction's statements; whoever calls opened the transaction and ends it."""
+
+    policy: Mapping[MemoryKind, Policy]
+    words: Words
+    facts: Facts
+
+    async def commit(
+        self,
+        connection: Connection,
+        principal: Principal,
+        writes: Sequence[Write],
+        *,
+        again: bool = False,
+        due_after: timedelta = timedelta(0),
+    ) -> list[Outcome]:
+        """Write them, all of one tenant; the outcomes in their order. `again` looks for repeats first.
+
+        Raises:
+            Repeated: some were committed before; nothing of this transaction may be kept.
+        """
+        try:
+            async with connection.pipeline():
+                await connection.execute(QUERIES["share_tenant"])
+                outcomes = await self._answered(connection, [write.entry for write in writes]) if again else {}
+                todo = list({write.entry: write for write in writes if write.entry not in outcomes}.values())
+                if todo:
+                    outcomes |= await self._write(connection, principal, todo, due_after)
+        except UniqueViolation as error:
+            raise Repeated from error
+        return [outcomes[write.entry] for write in writes]
+
+    async def first_answer(self, connection: Connection, operation: UUID) -> Outcome | None:
+        """What became of an operation; None while nothing did."""
+        entries = [derived_id(operation, "write"), derived_id(operation, "stale")]
+        outcomes = await self._answered(connection, entries)
+        return next((outcomes[entry] for entry in entries if entry in outcomes), None)
+
+    async def _write(
+        self, connection: Connection, principal: Principal, todo: Sequence[Write], due_after: timedelta
+    ) -> dict[UUID, Outcome]:
+        gone = await connection.execute(QUERIES["tombstones"], {"ids": [write.memory.id for write in todo]})
+        people = {ledger.subject_name(write.memory.subject, write.memory.session) for write in todo}
+        keys = await ledger.SubjectKeys(connection, people).ask()
+        lowered = await _lowered(connection, [write.memory for write in todo])
+        given = {write.entry: memory for write, memory in zip(todo, lowered, strict=True)}
+        forgotten = {row[0] for row in await gone.fetchall()}
+        states: dict[UUID, State] = {
+            write.entry: "stale" if write.stale else "forgotten"
+            for write in todo
+            if write.stale or write.memory.id in forgotten
+        }
+        kept = {entry: memory for entry, memory in given.items() if entry not in states}
+        known = await memories.insert(connection, list(kept.values())) if kept else {}
+        fresh = [memory for memory in kept.values() if known[memory.id] == memory.id]
+        found = [memory for memory in fresh if memory.status == "live"]
+        stated = await self._state(connection, principal, fresh)
+        if found:
+            await self.words.index_words(connection, found)
+        owing = [memory.id for memory in found if 2 in self.policy[memory.kind].also]
+        if owing:
+            await connection.execute(QUERIES["owe"], {"ids": owing, "layer": "context", "after": due_after})
+        await decisions.insert(connection, [memory for memory in fresh if memory.kind is MemoryKind.DECISION])
+        outcomes: dict[UUID, Outcome] = {}
+        for entry, memory in given.items():
+            identifier = known.get(memory.id, memory.id)
+            fact = stated.get(memory.id)
+            outcomes[entry] = Outcome(
+                id=identifier,
+                state=states.get(entry) or _state_of(memory, identifier),
+                owed=("context",) if memory.id in owing else (),
+                superseded=tuple(fact.superseded) if fact else (),
+                contested=tuple(fact.contested_with) if fact else (),
+            )
+        entries = [self._entry(write, given[write.entry], outcomes[write.entry]) for write in todo]
+        added = await ledger.append(connection, entries, keys)
+        if len(added) < len(entries):
+            raise Repeated
+        return outcomes
+
+    async def _state(self, connection: Connection, principal: Principal, fresh: Sequence[Memory]) -> dict[UUID, Stated]:
+        facts = [memory for memory in fresh if memory.fact is not None]
+        return {each.id: each for each in await self.facts.state(connection, principal, facts)} if facts else {}
+
+    async def _answered(self, connection: Connection, entries: Sequence[UUID]) -> dict[UUID, Outcome]:
+        """The first answers of those that were committed before."""
+        outcomes: dict[UUID, Outcome] = {}
+        for entry, told in (await ledger.find(connection, entries)).items():
+            assert told.memory is not None, "a write's entry always names its memory"
+            outcomes[entry] = Outcome(
+                id=told.memory,
+                state=cast(State, told.outcome),
+                owed=await owed(connection, told.memory),
+                superseded=_uuids(told.basis.get("superseded")),
+                contested=_uuids(told.basis.get("contested")),
+            )
+        return outcomes
+
+    def _entry(self, write: Write, memory: Memory, outcome: Outcome) -> ledger.Entry:
+        policy = self.policy[memory.kind]
+        basis: dict[str, Json] = {
+            "kind": memory.kind,
+            "scope": memory.scope.kind,
+            "policy": policy.write,
+            "source": memory.source,
+            "trust": memory.trust,
+        }
+        for name, ids in (
+            ("read", memory.sources),
+            ("superseded", outcome.superseded),
+            ("contested", outcome.contested),
+        ):
+            if ids:
+                basis[name] = [str(identifier) for identifier in ids]
+        return ledger.Entry(
+            id=write.entry,
+            tenant=memory.tenant,
+            agent=memory.owner,
+            session=memory.session,
+            execution=memory.execution,
+            retention=policy.retention,
+            occurred_at=memory.recorded_at,
+            action="memory.write",
+            outcome=outcome.state,
+            memory=outcome.id,
+            basis=basis,
+            trace_id=write.trace_id,
+            span_id=write.span_id,
+            person=memory.subject,
+            payload={"text": memory.text, "value": memory.value},
+        )
+
+
+async def owed(connection: Connection, memory: UUID) -> tuple[str, ...]:
+    """The layers that are still owed a memory."""
+    cursor = await connection.execute(QUERIES["debts_of"], {"id": memory})
+    return tuple(row[0] for row in await cursor.fetchall())
+
+
+async def _lowered(connection: Connection, given: Sequence[Memory]) -> list[Memory]:
+    """Memories trusted no more than their sources, in order: one may be the source of the next."""
+    wanted = {source for memory in given for source in memory.sources}
+    if not wanted:
+        return list(given)
+    cursor = await connection.execute(QUERIES["trust_of"], {"ids": list(wanted)})
+    trusts: dict[UUID, float] = dict(await cursor.fetchall())
+    lowered: list[Memory] = []
+    for memory in given:
+        lowest = min((trusts[source] for source in memory.sources if source in trusts), default=memory.trust)
+        lowered.append(with_trust(memory, lowest) if lowest < memory.trust else memory)
+        trusts[memory.id] = lowered[-1].trust
+    return lowered
+
+
+def _state_of(memory: Memory, known_as: UUID) -> State:
+    if known_as != memory.id:
+        return "duplicate"
+    return "quarantined" if memory.status == "quarantined" else "stored"
+
+
+def _uuids(stored: Json) -> tuple[UUID, ...]:
+    return tuple(UUID(str(identifier)) for identifier in stored) if isinstance(stored, list) else ()

@@ -1,0 +1,275 @@
+"""The router: where a write goes, and how. `remember` is the whole of it, in one visible line:
+
+    admit → fence → decide → through | back
+
+*through*: one transaction {record, words, facts, ledger entry, what is owed}; then the owed layers together, under one
+deadline; then the receipt. A layer that misses the deadline is named in it, and the relay pays. *back*: one entry in
+the tenant's journal; then the receipt. The relay does the rest. Which of the two is the policy's word, and nobody
+else's.
+
+What was acknowledged survives: a through-write is in the record, a write-back in the journal. A repeat of an operation
+is answered with the first answer. When the ledger cannot be written, nothing is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+
+from ..infra import telemetry
+from ..infra.clock import Clock
+from ..infra.connections import Connections
+from ..infra.errors import BadInput, LedgerUnavailable, ServerUnavailable
+from ..infra.identity import Principal
+from ..infra.retry import retrying
+from ..infra.settings import Settings
+from . import fencing, guard
+from .auditing import BoardAudit
+from .commit import QUERIES, Committer, Outcome, Repeated, Write, owed
+from .context.pgvector import ContextLayer
+from .conversation.claims import Fence
+from .conversation.feed import Feed
+from .debts import Debts
+from .execution import ledger
+from .journal import Journal, Journaled
+from .knowledge.postgres import KnowledgeLayer
+from .policy import Policy
+from .receipts import Receipt
+from .records import Memory, MemoryKind
+from .relay import Relay
+from .standing import Standing
+
+_LOG = logging.getLogger(__name__)
+_GLANCE = 0.02
+"""Seconds between two looks at a journal that another process's relay may be emptying."""
+
+
+class Router:
+    """Takes every durable write, and answers whether what was acknowledged is committed."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        policy: Mapping[MemoryKind, Policy],
+        context: ContextLayer,
+        knowledge: KnowledgeLayer,
+        clock: Clock,
+        settings: Settings,
+        *,
+        feed: Feed,
+    ) -> None:
+        self._connections = connections
+        self._policy = policy
+        self._clock = clock
+        self._deadline = settings.deadline
+        self._layers = {"context": context}
+        self._committer = Committer(policy=policy, words=context, facts=knowledge)
+        self._journal = Journal(connections)
+        self._debts = Debts(connections, {"context": context})
+        self._audit = BoardAudit(connections, feed)
+        self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
+        self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
+        self._projecting: set[asyncio.Task[None]] = set()
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        """Run a relay until the stack closes."""
+        await self._relay.start(stack)
+        stack.push_async_callback(self._let_project)
+
+    async def remember(
+        self, principal: Principal, memory: Memory, *, operation: UUID, fence: Fence | None = None
+    ) -> Receipt:
+        """Write a memory, under the id of its operation; a repeat gets the first answer.
+
+        Raises:
+            BadInput: the memory cannot be written as it is.
+            Stale: the task that writes has passed to another attempt.
+            LedgerUnavailable: a write-through without its audit record is refused.
+            ServerUnavailable: a write-back was not acknowledged; sending it again is safe.
+        """
+        admitted = guard.admit(principal, memory, operation, self._clock.now())
+        policy = self._policy[admitted.kind]
+        with telemetry.span("create_memory", _attributes(admitted, policy)):
+            if fence is not None:
+                await self._check(principal, fence)
+            if policy.write == "back":
+                return await self._back(principal, admitted, operation, fence)
+            return await self._through(principal, admitted, operation)
+
+    async def forget(self, principal: Principal, memory: UUID, reason: str, operation: UUID) -> Receipt:
+        """Withdraw a memory, committed or still on its way: no recall brings it back.
+
+        Raises:
+            NotFound: there is none that this agent may forget.
+        """
+        with telemetry.span("delete_memory", {"gen_ai.memory.record.id": str(memory)}):
+            return self._receipt(principal, await self._standing.forget(principal, memory, reason, operation))
+
+    async def confirm(self, principal: Principal, memory: UUID, reason: str, operation: UUID) -> Receipt:
+        """Let a memory out of quarantine; for curators.
+
+        Raises:
+            NotFound: there is none, or this agent is no curator.
+        """
+        with telemetry.span("update_memory", {"gen_ai.memory.record.id": str(memory)}):
+            outcome = await self._standing.confirm(principal, memory, reason, operation)
+            self._debts.incurred.set()
+            return self._receipt(principal, outcome)
+
+    async def caught_up(self, principal: Principal, timeout: timedelta) -> bool:  # noqa: ASYNC109  # its end is an answer
+        """Wait until what the principal's session and execution had acknowledged is committed; False: still behind."""
+        ends = time.monotonic() + timeout.total_seconds()
+        while await self._journal.length(principal.tenant):
+            last = await self._journal.last_of(principal)
+            if last is None:
+                return True
+            while await self._journal.waits(principal.tenant, last):
+                if time.monotonic() > ends:
+                    return False
+                await self._glance()
+        return True
+
+    async def trail(self, principal: Principal, execution: UUID) -> list[ledger.Recorded]:
+        """Who did what in an execution, in order and up to now; payloads where the caller may read them."""
+        async with self._connections.transaction(principal) as connection:
+            cursor = await connection.execute(QUERIES["audited_through"], {"id": execution})
+            row = await cursor.fetchone()
+        if row is not None:
+            await self._audit.copy(principal.tenant, execution, row[0])
+        async with self._connections.transaction(principal) as connection:
+            return await ledger.trail(connection, execution)
+
+    async def dead_letters(self, tenant: str) -> int:
+        """How many acknowledged writes could not be committed and wait for a person."""
+        return await self._journal.buried(tenant)
+
+    # The two ways
+
+    async def _back(self, principal: Principal, memory: Memory, operation: UUID, fence: Fence | None) -> Receipt:
+        trace_id, span_id = telemetry.current_ids()
+        entry = Journaled(operation=operation, memory=memory, fence=fence, trace_id=trace_id, span_id=span_id)
+        await self._journal.append(principal.tenant, entry)
+        return self._receipt(principal, Outcome(id=memory.id, state="journaled"))
+
+    async def _through(self, principal: Principal, memory: Memory, operation: UUID) -> Receipt:
+        if memory.sources:
+            await self.caught_up(principal, self._deadline)  # a source that still waits would vouch for nothing
+        trace_id, span_id = telemetry.current_ids()
+        write = Write(operation=operation, memory=memory, trace_id=trace_id, span_id=span_id)
+        outcome = await self._commit(principal, write)
+        if outcome.owed and outcome.id == memory.id:
+            outcome = replace(outcome, owed=await self._project(principal.tenant, memory, outcome.owed))
+        return self._receipt(principal, outcome)
+
+    async def _commit(self, principal: Principal, write: Write) -> Outcome:
+        again = False
+
+        async def attempt() -> Outcome:
+            nonlocal again
+            try:
+                async with self._connections.transaction(principal) as connection:
+                    (outcome,) = await self._committer.commit(
+                        connection, principal, [write], again=again, due_after=self._deadline * 5
+                    )
+                    return outcome
+            except Repeated:
+                again = True
+                raise
+
+        try:
+            return await retrying(
+                attempt,
+                transient=lambda error: isinstance(error, (Repeated, ServerUnavailable)),
+                what="a write-through",
+                within=self._deadline,
+            )
+        except (Repeated, ServerUnavailable, psycopg.Error) as error:
+            raise LedgerUnavailable(
+                f"the ledger did not take this write, so it was refused ({type(error).__name__}): is Postgres running,"
+                " has it disk, and may Lousa write to it? Sending it again under the same operation is safe"
+            ) from error
+
+    async def _project(self, tenant: str, memory: Memory, owed: tuple[str, ...]) -> tuple[str, ...]:
+        """Give the memory to the layers that are owed it, together; those that do not have it when time is over."""
+        tasks = {layer: asyncio.create_task(self._pay(tenant, layer, memory)) for layer in owed}
+        for task in tasks.values():
+            self._projecting.add(task)
+            task.add_done_callback(self._projecting.discard)
+        await asyncio.wait(tasks.values(), timeout=self._deadline.total_seconds())
+        # One that is late goes on by itself; one that failed, or dies with this process, is the relay's to pay.
+        return tuple(layer for layer, task in tasks.items() if not task.done() or task.exception() is not None)
+
+    async def _pay(self, tenant: str, layer: str, memory: Memory) -> None:
+        try:
+            await self._layers[layer].put(tenant, [memory])
+            await self._debts.settle(tenant, layer, [memory.id])
+        except Exception as error:
+            _LOG.warning("layer %r did not take a memory (%s): the relay will", layer, type(error).__name__)
+            raise
+
+    # What they share
+
+    async def _check(self, principal: Principal, fence: Fence) -> None:
+        if principal.execution is None:
+            raise BadInput(f"task {fence.task!r} belongs to an execution, and agent {principal.agent!r} is in none")
+        await fencing.check(self._connections, principal.tenant, principal.execution, fence)
+
+    def _receipt(self, principal: Principal, outcome: Outcome) -> Receipt:
+        async def follow(receipt: Receipt, within: timedelta) -> Receipt:
+            return await self._followed(principal, receipt, within)
+
+        return Receipt(
+            id=outcome.id,
+            state=outcome.state,
+            owed=outcome.owed,
+            superseded=outcome.superseded,
+            contested=outcome.contested,
+            _follow=follow,
+        )
+
+    async def _followed(self, principal: Principal, receipt: Receipt, within: timedelta) -> Receipt:
+        """The receipt once everything is where it belongs, or as it stands when the time is over."""
+        ends = time.monotonic() + within.total_seconds()
+        while True:
+            async with self._connections.transaction(principal) as connection:
+                if receipt.state == "journaled":
+                    outcome = await self._committer.first_answer(connection, receipt.id)
+                    receipt = receipt if outcome is None else self._receipt(principal, outcome)
+                else:
+                    receipt = replace(receipt, owed=await owed(connection, receipt.id))
+            if (receipt.state != "journaled" and not receipt.owed) or time.monotonic() > ends:
+                return receipt
+            await self._glance()
+
+    async def _glance(self) -> None:
+        """Until this process's relay committed something, or a moment later."""
+        try:
+            async with asyncio.timeout(_GLANCE):
+                await self._relay.progress.wait()
+        except TimeoutError:
+            return
+
+    async def _let_project(self) -> None:
+        """What is still being projected has a moment to end; its debt stays if it does not."""
+        if self._projecting:
+            await asyncio.wait(self._projecting, timeout=self._deadline.total_seconds())
+        for task in self._projecting:
+            task.cancel()
+
+
+def _attributes(memory: Memory, policy: Policy) -> dict[str, str]:
+    return {
+        "lousa.layer": str(policy.home),
+        "lousa.kind": memory.kind,
+        "lousa.policy": policy.write,
+        "lousa.scope": memory.scope.kind,
+        "gen_ai.memory.record.id": str(memory.id),
+    }

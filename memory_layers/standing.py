@@ -1,0 +1,176 @@
+"""Changes of a memory's standing: withdrawn by whoever owns it, or let out of quarantine by a curator.
+
+Forgetting works the same for what is committed and for what still waits in the journal: the id gets a tombstone, under
+a lock beneath which no write of the tenant is under way, so whatever arrives later is turned away. What is withdrawn
+leaves words, vectors and facts in the same transaction, and nothing is owed for it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Protocol
+from uuid import UUID
+
+from psycopg.errors import UniqueViolation
+
+from ..infra.clock import Clock
+from ..infra.connections import Connection, Connections
+from ..infra.errors import NotFound
+from ..infra.identity import Principal
+from ..infra.ids import derived_id
+from .commit import QUERIES, Committer, Outcome
+from .execution import ledger, memories
+from .journal import Journal
+from .records import QUARANTINE_BELOW, Memory
+
+CURATOR = "curator"
+
+
+class Layer(Protocol):
+    """What a withdrawal needs of a layer in the record's own database."""
+
+    async def remove(self, connection: Connection, ids: Collection[UUID]) -> None:
+        """Hold these no longer."""
+        ...
+
+
+class Released(Protocol):
+    """What became of a fact that was let out."""
+
+    @property
+    def superseded(self) -> Collection[UUID]: ...
+    @property
+    def contested_with(self) -> Collection[UUID]: ...
+
+
+class Facts(Layer, Protocol):
+    """What letting a fact out needs of layer 3."""
+
+    async def confirm(self, connection: Connection, ids: Collection[UUID]) -> Collection[Released]:
+        """From now on these take part in their keys."""
+        ...
+
+
+class Standing:
+    """Withdraws and confirms memories."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        journal: Journal,
+        committer: Committer,
+        context: Layer,
+        facts: Facts,
+        clock: Clock,
+    ) -> None:
+        self._connections = connections
+        self._journal = journal
+        self._committer = committer
+        self._context = context
+        self._facts = facts
+        self._clock = clock
+
+    async def forget(self, principal: Principal, identifier: UUID, reason: str, operation: UUID) -> Outcome:
+        """Withdraw a memory.
+
+        Raises:
+            NotFound: there is none that this agent may forget.
+        """
+        waiting = await self._journal.owner_of(principal.tenant, identifier)  # before the record: it moves that way
+        async with self._connections.system_transaction(principal.tenant) as connection:
+            await connection.execute(QUERIES["hold_tenant"])
+            memory = await memories.lock(connection, identifier)
+            owner = memory.owner if memory else waiting
+            if owner is None or not (owner == principal.agent or CURATOR in principal.roles):
+                raise NotFound(f"there is no memory {identifier} that {principal.agent!r} may forget")
+            if memory is not None and memory.status != "withdrawn":
+                await memories.set_status(connection, [identifier], "withdrawn")
+                await self._context.remove(connection, [identifier])
+                await self._facts.remove(connection, [identifier])
+                await connection.execute(QUERIES["forgiven"], {"ids": [identifier]})
+            await connection.execute(QUERIES["bury"], {"ids": [identifier]})
+            await self._enter(
+                connection, principal, operation, identifier, memory, "memory.forget", "withdrawn", reason
+            )
+        return Outcome(id=identifier, state="withdrawn")
+
+    async def confirm(self, principal: Principal, identifier: UUID, reason: str, operation: UUID) -> Outcome:
+        """Let a memory out of quarantine. One that is not in quarantine is left as it is.
+
+        Raises:
+            NotFound: there is none, or this agent is no curator.
+        """
+        try:
+            return await self._release(principal, identifier, reason, operation)
+        except UniqueViolation:  # an equal one went live at this moment, and is found the second time
+            return await self._release(principal, identifier, reason, operation)
+
+    async def _release(self, principal: Principal, identifier: UUID, reason: str, operation: UUID) -> Outcome:
+        async with self._connections.system_transaction(principal.tenant) as connection:
+            memory = await memories.lock(connection, identifier)
+            if memory is None or CURATOR not in principal.roles:
+                raise NotFound(f"there is no memory {identifier} that {principal.agent!r} may confirm")
+            if memory.status != "quarantined":
+                return Outcome(id=identifier, state="withdrawn" if memory.status == "withdrawn" else "stored")
+            cursor = await connection.execute(QUERIES["equal_live"], {"id": identifier})
+            if (equal := await cursor.fetchone()) is not None:
+                await memories.set_status(connection, [identifier], "superseded", superseded_by=equal[0])
+                outcome = Outcome(id=equal[0], state="duplicate")
+            else:
+                outcome = await self._let_out(connection, memory)
+            await self._enter(
+                connection,
+                principal,
+                operation,
+                identifier,
+                memory,
+                "memory.confirm",
+                outcome.state,
+                {"reason": reason},
+            )
+        return outcome
+
+    async def _let_out(self, connection: Connection, memory: Memory) -> Outcome:
+        parameters = {"id": memory.id, "trust": QUARANTINE_BELOW, "now": self._clock.now()}
+        await connection.execute(QUERIES["release_memory"], parameters)
+        released = await self._facts.confirm(connection, [memory.id]) if memory.fact else ()
+        await self._committer.words.index_words(connection, [replace(memory, status="live")])
+        owed: tuple[str, ...] = ()
+        if 2 in self._committer.policy[memory.kind].also:
+            owed = ("context",)
+            await connection.execute(QUERIES["owe"], {"ids": [memory.id], "layer": "context", "after": "0"})
+        return Outcome(
+            id=memory.id,
+            state="stored",
+            owed=owed,
+            superseded=tuple(old for each in released for old in each.superseded),
+            contested=tuple(other for each in released for other in each.contested_with),
+        )
+
+    async def _enter(
+        self,
+        connection: Connection,
+        principal: Principal,
+        operation: UUID,
+        identifier: UUID,
+        memory: Memory | None,
+        action: str,
+        outcome: str,
+        reason: str,
+    ) -> None:
+        entry = ledger.Entry(
+            id=derived_id(operation, action),
+            tenant=principal.tenant,
+            agent=principal.agent,
+            session=principal.session,
+            execution=principal.execution,
+            retention="standard",
+            occurred_at=self._clock.now(),
+            action=action,
+            outcome=outcome,
+            memory=identifier,
+            person=memory.subject if memory else None,
+            payload={"reason": reason},
+        )
+        await ledger.append(connection, [entry])
