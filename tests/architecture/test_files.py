@@ -90,9 +90,15 @@ def test_every_data_file_is_in_the_wheel(project: dict[str, Any], root: Path, tr
         )
         own: list[str] = data.get(".".join(["lousa", *package.parts]), []) if package else []
         patterns: list[str] = [*data.get("*", []), *own]
-        if package is None or not any(fnmatch.fnmatch(str(path.relative_to(package)), pattern) for pattern in patterns):
+        if package is None or not any(_matches(path.relative_to(package), pattern) for pattern in patterns):
             left_out.append(str(path))
     assert left_out == []
+
+
+def _matches(path: Path, pattern: str) -> bool:
+    """As the build tool reads a pattern: a star stays within its folder."""
+    parts = Path(pattern).parts
+    return len(parts) == len(path.parts) and all(map(fnmatch.fnmatch, path.parts, parts))
 
 
 def _packages(listed: set[str]) -> set[str]:
