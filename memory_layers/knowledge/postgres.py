@@ -152,14 +152,16 @@ class KnowledgeLayer:
         if not entities:
             return []
         steps = await self._steps(connection, principal.tenant, entities, hops=2, at=query.as_of)
-        scores = {edge.id: _NEAR if hop == 0 else _FAR for hop, edges in reversed([*enumerate(steps)]) for edge in edges}
+        scores = {
+            edge.id: _NEAR if hop == 0 else _FAR for hop, edges in reversed([*enumerate(steps)]) for edge in edges
+        }
         return [Candidate(identifier, score, "graph") for identifier, score in sorted(scores.items(), key=_best)]
 
     async def named(self, connection: Connection, text: str) -> list[Entity]:
         """The things that a text names, the longest names first; a name inside a longer one does not count."""
         places = _runs(text)
-        cursor = await connection.execute(QUERIES["named"], {"keys": list(places)})
-        found = {key: name for key, name in await cursor.fetchall()}
+        cursor = await connection.execute(QUERIES["named"], {"keys": list(places), "now": self._clock.now()})
+        found: dict[str, str] = dict(await cursor.fetchall())
         taken: set[int] = set()
         entities: list[Entity] = []
         for key in sorted(found, key=lambda key: (-len(key), key)):
@@ -218,9 +220,7 @@ class KnowledgeLayer:
         reached = {entity.key for entity in entities}
         frontier, seen, steps = set(reached), set[UUID](), list[list[Edge]]()
         for _ in range(hops):
-            edges = [
-                edge for edge in await self._touching(connection, tenant, frontier, at) if edge.id not in seen
-            ]
+            edges = [edge for edge in await self._touching(connection, tenant, frontier, at) if edge.id not in seen]
             steps.append(edges)
             seen |= {edge.id for edge in edges}
             frontier = {end for edge in edges for end in edge.things()} - reached
@@ -235,6 +235,7 @@ class KnowledgeLayer:
         parameters = {
             "keys": list(keys),
             "subjects": [entity_id(tenant, key) for key in keys],
+            "now": self._clock.now(),
             "at": at or self._clock.now(),
             "most": _MOST_FACTS,
         }

@@ -65,16 +65,22 @@ ON CONFLICT (tenant, memory, layer) DO NOTHING
 
 -- named: Things of these names of which the caller may see a fact.
 SELECT e.key, e.name FROM entity e
-WHERE e.key = ANY (%(keys)s)
-  AND (EXISTS (SELECT FROM fact f WHERE f.subject = e.id AND f.status NOT IN ('quarantined', 'withdrawn'))
-       OR EXISTS (SELECT FROM fact f WHERE f.object_key = e.key AND f.status NOT IN ('quarantined', 'withdrawn')))
+WHERE e.key = ANY (%(keys)s) AND EXISTS (
+    SELECT FROM fact f JOIN memory m ON m.id = f.id
+    WHERE (f.subject = e.id OR f.object_key = e.key)
+      AND f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn')
+      AND (m.expires_at IS NULL OR m.expires_at > %(now)s))
 
--- touching: Facts that hold at a moment and touch any of these things, the latest first.
+-- touching: Facts that hold at a moment and touch any of these things, the latest first; the record has its say here too.
 SELECT f.id, s.key AS subject_key, s.name AS subject, f.predicate_name AS predicate, f.object_key, f.object,
        o.id IS NOT NULL AS leads_on, f.status = 'contested' AS contested
-FROM fact f JOIN entity s ON s.id = f.subject LEFT JOIN entity o ON o.tenant = f.tenant AND o.key = f.object_key
+FROM fact f
+JOIN memory m ON m.id = f.id
+JOIN entity s ON s.id = f.subject
+LEFT JOIN entity o ON o.tenant = f.tenant AND o.key = f.object_key
 WHERE (f.subject = ANY (%(subjects)s) OR f.object_key = ANY (%(keys)s))
-  AND f.status NOT IN ('quarantined', 'withdrawn')
+  AND f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn')
+  AND (m.expires_at IS NULL OR m.expires_at > %(now)s)
   AND f.valid_from <= %(at)s AND (f.valid_to IS NULL OR f.valid_to > %(at)s)
 ORDER BY f.recorded_at DESC, f.id LIMIT %(most)s
 

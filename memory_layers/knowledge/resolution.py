@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
-from psycopg.rows import namedtuple_row
+from psycopg.rows import class_row
 from psycopg.types.json import Json as JsonParameter
 
 from ...infra.clock import utc
@@ -22,7 +22,7 @@ from ...infra.connections import Connection
 from ...infra.ids import id_at
 from ...infra.sql import load_queries
 from ..records import QUARANTINE_BELOW, Fact, Json, Memory
-from .facts import Assertion, Resolved, key_of, name_key, resolve
+from .facts import Assertion, Resolved, Standing, key_of, name_key, resolve
 
 QUERIES = load_queries(__package__ or "")
 _MEMORY_STATUS = {"current": "live"}
@@ -42,6 +42,24 @@ class FactOutcome:
     superseded: tuple[UUID, ...] = ()
     contested_with: tuple[UUID, ...] = ()
     of: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """An assertion with what was last derived of it."""
+
+    id: UUID
+    key: bytes
+    object_key: str
+    valid_from: datetime
+    recorded_at: datetime
+    trust: float
+    many: bool
+    status: Standing
+    valid_to: datetime | None
+    superseded_by: UUID | None
+    memory_status: str
+    confirmations: int
 
 
 def entity_id(tenant: str, key: str) -> UUID:
@@ -130,14 +148,12 @@ async def _settle(
     connection: Connection, keys: Iterable[bytes], asked: Sequence[UUID], now: datetime
 ) -> list[FactOutcome]:
     """Resolve keys anew and rewrite what changed; says what became of `asked`."""
-    rows: dict[UUID, Any] = {}
-    async with connection.cursor(row_factory=namedtuple_row) as cursor:
+    async with connection.cursor(row_factory=class_row(_Stored)) as cursor:
         await cursor.execute(QUERIES["assertions"], {"keys": list(set(keys))})
-        for row in await cursor.fetchall():
-            rows[row.id] = row
-    by_key: dict[bytes, list[Any]] = {}
+        rows = {row.id: row for row in await cursor.fetchall()}
+    by_key: dict[bytes, list[_Stored]] = {}
     for row in rows.values():
-        by_key.setdefault(bytes(row.key), []).append(row)
+        by_key.setdefault(row.key, []).append(row)
     resolved: dict[UUID, Resolved] = {}
     for asserted in by_key.values():
         many = any(row.many for row in asserted)
@@ -181,7 +197,7 @@ async def _rewrite(connection: Connection, changed: dict[UUID, Resolved], now: d
     await connection.execute(QUERIES["settle_memories"], {"rows": JsonParameter(rows)})
 
 
-def _assertion(row: Any) -> Assertion:
+def _assertion(row: _Stored) -> Assertion:
     standing = row.status if row.status in ("quarantined", "withdrawn") else "good"
     return Assertion(
         id=row.id,
@@ -193,7 +209,7 @@ def _assertion(row: Any) -> Assertion:
     )
 
 
-def _differs(row: Any, one: Resolved) -> bool:
+def _differs(row: _Stored, one: Resolved) -> bool:
     stored = (row.status, row.valid_to, row.superseded_by, row.memory_status, row.confirmations)
     return stored != (one.standing, one.valid_to, one.by, _status(one), one.confirmations)
 
@@ -203,7 +219,7 @@ def _status(one: Resolved) -> str:
 
 
 def _outcome(
-    identifier: UUID, rows: dict[UUID, Any], resolved: dict[UUID, Resolved], retired: dict[UUID, UUID | None]
+    identifier: UUID, rows: dict[UUID, _Stored], resolved: dict[UUID, Resolved], retired: dict[UUID, UUID | None]
 ) -> FactOutcome:
     one = resolved[identifier]
     bearer = one.by if one.confirms and one.by else identifier

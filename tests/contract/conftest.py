@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
+import numpy
 import pytest
 from lousa.infra.clock import ManualClock
 from lousa.infra.connections import Connections
@@ -17,12 +18,15 @@ from lousa.infra.ids import new_id
 from lousa.infra.settings import Settings
 from lousa.memory_layers.context.pgvector import ContextLayer
 from lousa.memory_layers.contract import Query
-from lousa.memory_layers.embedding import load
+from lousa.memory_layers.embedding import Embedder, load
 from lousa.memory_layers.execution import memories
 from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
 from lousa.memory_layers.knowledge.resolution import FactOutcome
 from lousa.memory_layers.recall import Recaller
 from lousa.memory_layers.records import Fact, Memory, MemoryKind, Recall, Scope
+
+if TYPE_CHECKING:
+    from lousa.memory_layers.embedding import Vectors
 
 TODAY = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -97,13 +101,39 @@ async def _caught_up(_principal: Principal, _timeout: timedelta) -> bool:
     return True
 
 
+class Remembering:
+    """An embedder that answers the same text from memory, because many tests ask alike."""
+
+    documents_of: ClassVar[dict[str, Vectors]] = {}
+    queries_of: ClassVar[dict[str, Vectors]] = {}
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name, self.fingerprint, self.dimensions = embedder.name, embedder.fingerprint, embedder.dimensions
+        self._embedder = embedder
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        new = [text for text in dict.fromkeys(texts) if text not in self.documents_of]
+        self.documents_of |= dict(zip(new, await self._embedder.documents(new), strict=True))
+        return numpy.stack([self.documents_of[text] for text in texts])
+
+    async def query(self, text: str) -> Vectors:
+        if text not in self.queries_of:
+            self.queries_of[text] = await self._embedder.query(text)
+        return self.queries_of[text]
+
+
 @pytest.fixture
 async def layers(connections: Connections) -> AsyncIterator[Layers]:
     clock = ManualClock(TODAY)
-    context = ContextLayer(connections, load("e5"))
+    context = ContextLayer(connections, Remembering(load("e5")))
     knowledge = KnowledgeLayer(connections, clock=clock)
     recaller = Recaller(
-        connections, context, knowledge, caught_up=_caught_up, clock=clock, settings=Settings(deadline=timedelta(seconds=20))
+        connections,
+        context,
+        knowledge,
+        caught_up=_caught_up,
+        clock=clock,
+        settings=Settings(deadline=timedelta(seconds=20)),
     )
     async with AsyncExitStack() as stack:
         await context.start(stack)

@@ -124,7 +124,8 @@ async def test_a_recall_changes_no_later_one_unless_it_touches(layers: Layers, p
     async def uses() -> int:
         async with layers.connections.transaction(principal) as connection:
             cursor = await connection.execute("SELECT uses FROM memory WHERE id = %s", (identifier,))
-            return (await cursor.fetchone() or [None])[0]
+            [row] = await cursor.fetchall()
+            return row[0]
 
     await layers.recall(principal, "garden")
     assert await uses() == 0
@@ -172,7 +173,10 @@ async def _behind(_principal: Principal, _timeout: timedelta) -> bool:
     return False
 
 
-@pytest.mark.parametrize("parts", [{"text": "  "}, {"text": "a", "k": 0}, {"text": "a", "k": 10_000}, {"text": "a", "budget": 0}])
+@pytest.mark.parametrize(
+    "parts",
+    [{"text": "  "}, {"text": "\0"}, {"text": "a", "k": 0}, {"text": "a", "k": 10_000}, {"text": "a", "budget": 0}],
+)
 def test_a_query_that_cannot_be_meant_is_refused(parts: dict[str, object]):
     with pytest.raises(BadInput):
         Query(**parts)  # pyright: ignore[reportArgumentType]
@@ -180,8 +184,8 @@ def test_a_query_that_cannot_be_meant_is_refused(parts: dict[str, object]):
 
 async def test_any_text_may_be_asked_for(layers: Layers, principal: Principal):
     await layers.remember(principal, "It's 50% off & 'quoted' \\ text: a|b !c <-> d:*")
-    for text in ("'", "\\", "%_", "a & b | !c", "((", ":*", "it's 50%", "?" * 5_000, "x y " * 5_000, "\0", "日本語"):
-        await layers.recall(principal, text)
+    for text in ("'", "\\", "%_", "a & b | !c", "((", ":*", "it's 50%", "x y " * 5_000, "a\0b", "日本語"):
+        assert (await layers.recall(principal, text)).silent == ()
     assert (await layers.recall(principal, "it's 50% & 'quoted' \\ text"))[0].via
 
 

@@ -15,9 +15,7 @@ TODAY = datetime(2026, 11, 30, tzinfo=UTC)
 
 def said(number: int, value: str, day: int, *, trust: float = 0.5, standing: str = "good") -> Assertion:
     moment = TODAY + timedelta(days=day)
-    return Assertion(
-        id=UUID(int=number), value=value, since=moment, stated_at=moment, trust=trust, standing=standing
-    )  # pyright: ignore[reportArgumentType]
+    return Assertion(id=UUID(int=number), value=value, since=moment, stated_at=moment, trust=trust, standing=standing)  # pyright: ignore[reportArgumentType]
 
 
 def in_any_order(assertions: Sequence[Assertion], *, many: bool = False) -> dict[int, Resolved]:
