@@ -69,6 +69,10 @@ def in_words(home: Path, error: OSError) -> LousaError:
             )
         case errno.ENOENT:
             return ServerUnavailable(f"the home {str(home)!r} is gone ({error}); open it again to begin a new one")
+        case errno.ENOLCK | errno.ENOTSUP:
+            return SettingsError(
+                f"the home {str(home)!r} is on a file system without locks ({error}); point LOUSA_HOME at a local one"
+            )
         case _:
             return ServerUnavailable(f"the home {str(home)!r} cannot be used: {error}")
 

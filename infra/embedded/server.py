@@ -166,7 +166,7 @@ class Server:
                 os.kill(life.pid, self.program.farewell[0][0])
 
     async def _outlast_children(self) -> None:
-        """Wait for what a killed server forked: PostgreSQL's leave by themselves, unless one is deep in a query."""
+        """Outlive what a killed server forked: most leave at once, a long query or a rewrite of the file does not."""
         for last_try in (False, True):
             if await _until_free(self.life, 1.0):
                 return
@@ -182,7 +182,11 @@ class Server:
     async def _clear_socket(self, socket_file: Path) -> None:
         """End a server whose home was removed under it: our life file is free, and yet one listens at our address."""
         pid = _listener(socket_file)
-        if pid is None or not _is_ours(pid, str(socket_file.parent)):
+        if pid is None:
+            # PostgreSQL's, left by a kill: it would believe it as long as anything, even a zombie, has the pid inside
+            socket_file.with_name(f"{socket_file.name}.lock").unlink(missing_ok=True)
+            return
+        if not _is_ours(pid, str(socket_file.parent)):
             return
         logger.warning("a %s server (pid %s) outlived its home and is ended", self.program.name, pid)
         for number, patience in self.program.farewell:
@@ -191,7 +195,7 @@ class Server:
             started = monotonic()
             while monotonic() - started < patience:
                 if _listener(socket_file) is None:
-                    return
+                    return await self._clear_socket(socket_file)
                 await asyncio.sleep(0.01)
 
     async def _becomes_ready(self, life: Life, patience: float) -> bool:
@@ -250,11 +254,12 @@ def _is_ours(pid: int, sign: str) -> bool:
 
 
 def _processes_in(folder: Path) -> Iterator[int]:
-    """The servers' processes that work in `folder`: each of PostgreSQL's does, in its data (Linux)."""
+    """The servers' processes that work in `folder`, as each does in its data (Linux)."""
     real = str(folder.resolve())
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if os.readlink(entry / "cwd") == real and b"postgres" in (entry / "cmdline").read_bytes():
+            title = (entry / "cmdline").read_bytes()
+            if os.readlink(entry / "cwd") == real and (b"postgres" in title or b"valkey" in title):
                 yield int(entry.name)
 
 

@@ -96,10 +96,14 @@ class EmbeddedServers:
             HomeInUse: the home is held by another user, version or container.
         """
         homes.make(self.home)
-        sharing = Flock(self.home / homes.SHARERS)
-        stack.push_async_callback(self._leave, sharing, os.getpid())
+        try:
+            sharing = Flock(self.home / homes.SHARERS)
+            stack.push_async_callback(self._leave, sharing, os.getpid())
+            at_once = sharing.try_shared()
+        except OSError as error:
+            raise homes.in_words(self.home, error) from error
         started = False
-        if not (sharing.try_shared() and await self._all_answer()):
+        if not (at_once and await self._all_answer()):
             async with _gate(self.home):
                 sharing.try_shared()  # nobody holds it alone without the gate
                 started = await self._ensure()
@@ -291,5 +295,4 @@ async def _in_use(home: Path) -> bool:
 
 async def _end(task: asyncio.Task[None]) -> None:
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    await asyncio.wait({task})
