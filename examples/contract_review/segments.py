@@ -31,7 +31,8 @@ _ORDINAL = r"(?:primeir|segund|terceir|quart|quint|sext|s[ée]tim|oitav|non|d[é
 _LABEL = re.compile(
     r"[\s#>*_|]*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|"
     rf"[úu]nico)\s*[.:–—-]*\s*|{_ORDINAL}\s*[–—-]\s+|"
-    rf"(?:cl[áa]usula\s+\w+[ºª]?(?:\s+\w+)?|art(?:igo|\.)\s*\d+[ºo°]?)\s*[.:–—-]+\s+|{_MARKER}\s*)?(?:\[x\])?[\s*_]*",
+    r"cl[áa]usula\s+\w+[ºª]?(?:\s+\w+)?\s*[.:–—-]+\s+|art(?:igo|\.)\s*\d+[ºo°]?\s*[.:–—-]*\s+|"
+    rf"{_MARKER}\s*)?(?:\[x\])?[\s*_]*",
     re.IGNORECASE,
 )
 _UNTICKED = re.compile(r"\s*(?:[-*]\s*)?\[ \]")
@@ -63,10 +64,15 @@ _JUST_A_NUMBER = re.compile(rf"[\s*_#\"“(]*(?:{_NUMBERED}|{_MARKER}|\d+(?:\.\d
 _PARAGRAPH_LABEL = re.compile(r"[\s*_]*(?:par[áa]grafo\s+\w+[ºª°]?|§\s*\w+[ºª°]?)[\s*_.:–—-]*", re.IGNORECASE)
 _NUMBER_FIRST = re.compile(rf"[\s#*_]*(?:{_NUMBERED}|{_MARKER}|\d)", re.IGNORECASE)
 _NAMED_CLAUSE = re.compile(r"(?i)cl[áa]usula\s+[\wªº]+(?:\s+\w+)?\s*\([^()]{3,60}\)")
+_SAYS = re.compile(
+    r"(?i)\b(?:shall|will|is|are|may|é|são|ser[áa]o?|ficam?|n[ãa]o|pode|deve|vale|h[áa]|tem|"
+    r"paga|custa|eleg\w+|rege)\b"
+)
 _ABOUT = re.compile(r"(?:D[oa]s?|Sobre|Quanto|Se|Como|Por|Até)(?:\s+[^\W\d_]+){1,4}")
 _TITLE_BEFORE_COLON = re.compile(r"([A-ZÀ-Ý][^.:;\n]{2,60}):\s+(?=[A-ZÀ-Ý\"“(])")
 _SMALL = re.compile(
-    r"(?i)(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with|d[aeo]s?|e|em|n[ao]s?|ou|os?|ao|à|por|para|com|sem|se|que)"
+    r"(?i)(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with|d[aeo]s?|e|em|n[ao]s?|ou|os?|"
+    r"ao|à|por|para|com|sem|se|que)"
 )
 
 
@@ -113,7 +119,7 @@ class _Reading:
         self.text = text
         self.section = self.title = self.above = ""
         self.held: tuple[int, int, int] | None = None
-        self.first = True
+        self.first = False
 
     def sentences(self) -> Iterator[Sentence]:
         for number, (start, end) in enumerate(paragraphs(self.text)):
@@ -155,7 +161,9 @@ class _Reading:
         self.held, self.above, self.first = ((start, end, number) if says else None), self._heading(), True
 
     def _heading(self) -> str:
-        return f"{self.title} / {self.section}" if self.title and self.title != self.section else self.section
+        if self.title and self.section and self.title != self.section:
+            return f"{self.title} / {self.section}"
+        return self.title or self.section
 
     def _sentence(self, start: int, end: int, number: int, heading: str) -> Sentence:
         return Sentence(
@@ -273,9 +281,7 @@ def _answers(piece: str) -> bool:
 
 
 def _ends_a_sentence(bare: str) -> bool:
-    return bool(re.search(r"\b(?:shall|will|deve|dever[áa]|poder[áa]|may)\b", bare)) or bool(
-        re.search(r"_{3,}|@|\d{4,}|/s/", bare)
-    )
+    return bool(re.search(r"\b(?:shall|will|deve|dever[áa]|poder[áa]|may)\b|_{3,}|@|\d{4,}|/s/", bare))
 
 
 def _capital(bare: str) -> bool:
@@ -296,20 +302,13 @@ def is_title(piece: str) -> bool:
     if not words or len(words) > 12:
         return False
     if bare.isupper():
-        return len(words) <= 12 and not re.search(r"\b(?:SHALL|WILL|IS|ARE|MAY|FICA|SER[ÁA])\b", bare)
-    if re.search(r":\s|\d{1,2}/\d|\d{4}\.?$", bare):
+        return not _SAYS.search(bare)
+    if re.search(r":\s|\d{1,2}/\d|\d{4}\.?$|\d[\d.,]*%|\$|,\s|;", bare) or not words[0][0].isupper():
         return False
-    if (
-        rest
-        and rest.end()
-        and piece.rstrip(" *_\n").endswith((".", ":"))
-        and len(words) <= 5
-        and words[0][0].isupper()
-        and not re.search(r"\d[\d.,]*%|\$|,\s|;", bare)
-    ):
+    numbered = bool(rest and rest.end()) and piece.rstrip(" *_\n").endswith((".", ":"))
+    if numbered and len(words) <= 5 and not _SAYS.search(bare):
         return True
-    small = all(w[0].isupper() or _SMALL.fullmatch(w) for w in words)
-    return small and len(words) <= 9 and words[0][0].isupper() and not re.search(r"\d[\d.,]*%|\$|,\s", bare)
+    return len(words) <= 9 and all(w[0].isupper() or _SMALL.fullmatch(w) for w in words)
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -63,18 +63,34 @@ _ONES = [
     *("onze|eleven", "doze|twelve", "treze|thirteen", "quatorze|catorze|fourteen", "quinze|fifteen"),
     *("dezesseis|sixteen", "dezessete|seventeen", "dezoito|eighteen", "dezenove|nineteen", "vinte|twenty"),
 ]
-_TENS = ["trinta|thirty", "quarenta|forty", "cinquenta|fifty", "sessenta|sixty", "setenta|seventy", "oitenta|eighty"]
-_SPELLED = {word: n for n, words in enumerate(_ONES, 1) for word in words.split("|")}
-_SPELLED |= {word: 30 + 10 * n for n, words in enumerate([*_TENS, "noventa|ninety"]) for word in words.split("|")}
-_SPELLED |= {
-    f"{ten}{joint}{one}": _SPELLED[ten] + _SPELLED[one]
-    for ten in _SPELLED
-    if _SPELLED[ten] in range(20, 100, 10)
-    for joint in (" e ", "-")
-    for one in _SPELLED
-    if _SPELLED[one] < 10
-}
-_SPELLED |= {f"cento e {rest}": 100 + _SPELLED[rest] for rest in ("vinte", "cinquenta", "oitenta")}
+_TENS = [
+    "trinta|thirty",
+    "quarenta|forty",
+    "cinquenta|fifty",
+    "sessenta|sixty",
+    "setenta|seventy",
+    "oitenta|eighty",
+    "noventa|ninety",
+]
+
+
+def _spelled() -> dict[str, int]:
+    """Numbers in words, up to ninety-nine, and the hundreds that deadlines are made of."""
+    ones = {word: n for n, words in enumerate(_ONES, 1) for word in words.split("|")}
+    tens = {
+        word: n for n, words in zip(range(20, 100, 10), [_ONES[-1], *_TENS], strict=True) for word in words.split("|")
+    }
+    both = {
+        f"{ten}{joint}{one}": tens[ten] + ones[one]
+        for ten in tens
+        for joint in (" e ", "-")
+        for one in ones
+        if ones[one] < 10
+    }
+    return ones | tens | both | {"cento e vinte": 120, "cento e cinquenta": 150, "cento e oitenta": 180}
+
+
+_SPELLED = _spelled()
 _UNITS = {
     "ano": ("months", 12),
     "year": ("months", 12),
