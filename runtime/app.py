@@ -228,11 +228,7 @@ async def _assemble(settings: Settings, clock: Clock, stack: AsyncExitStack) -> 
 
 async def _addresses(settings: Settings, stack: AsyncExitStack) -> tuple[str, str]:
     """Where the two servers are: those that the settings name, else our own."""
-    need = {
-        name
-        for name, url in (("valkey", settings.redis_url), ("postgres", settings.postgres_url))
-        if url is None
-    }
+    need = {name for name, url in (("valkey", settings.redis_url), ("postgres", settings.postgres_url)) if url is None}
     if not need:
         return str(settings.redis_url), str(settings.postgres_url)
     servers = EmbeddedServers(settings.home, fsync=settings.redis_fsync, need=frozenset(need))

@@ -76,10 +76,10 @@ def run(
 @app.command()
 def demo(context: typer.Context, json: AsJson = False) -> None:
     """Review four agreements with ten parallel agents, on two days."""
-    from . import demo as verb
+    from . import demonstration
 
     outer = frame.of(context)
-    outer.perform(verb.demo(outer, json=json))
+    outer.perform(demonstration.demo(outer, json=json))
 
 
 @app.command()
