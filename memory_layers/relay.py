@@ -75,7 +75,7 @@ class Relay:
         await self._journal.renew(self.id)
         for what, work, pause in (
             ("relaying journals", self._serve, 0.0),
-            ("paying debts", self._pay, 1.0),
+            ("paying debts", self._pay, 0.0),
             ("auditing boards", self._copy, 1.0),
             ("renewing a relay's lease", self._renew, LEASE.total_seconds() / 3),
         ):

@@ -127,7 +127,7 @@ class Standing:
                 memory,
                 "memory.confirm",
                 outcome.state,
-                {"reason": reason},
+                reason,
             )
         return outcome
 

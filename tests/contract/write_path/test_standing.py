@@ -1,0 +1,116 @@
+"""Forgetting and confirming: by those who may, everywhere at once, and for what still waits as well."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from lousa.infra.errors import NotFound
+from lousa.infra.identity import Principal
+from lousa.infra.ids import new_id
+from lousa.memory_layers.conversation.keys import journal_key
+from lousa.memory_layers.journal import Journal
+from lousa.memory_layers.records import Fact, MemoryKind
+
+if TYPE_CHECKING:
+    from .conftest import WritePath
+
+
+async def test_what_is_forgotten_leaves_every_index_and_stays_on_the_record(
+    path: WritePath, principal: Principal
+) -> None:
+    fact = path.memory(principal, "f", fact=Fact(subject="Ana", predicate="city", object="Natal"))
+    await path.router.remember(principal, fact, operation=fact.id)
+    assert (await path.router.forget(principal, fact.id, "she asked", new_id())).state == "withdrawn"
+    for table in ("memory_words", "vectors", "debt", "fact"):
+        assert await path.count(principal, table) == 0, table
+    trail = await path.trail(principal)
+    assert [entry.action for entry in trail] == ["memory.write", "memory.forget"]
+    assert trail[1].payload == {"reason": "she asked"}
+
+
+async def test_only_the_owner_or_a_curator_forgets(path: WritePath, principal: Principal) -> None:
+    memory = path.memory(principal, "mine", scope="tenant", kind=MemoryKind.PROCEDURAL)
+    await path.router.remember(principal, memory, operation=memory.id)
+    for stranger in (
+        replace(principal, agent="teste"),
+        replace(principal, agent="x", roles=frozenset({"curators"})),
+        replace(principal, tenant=principal.tenant + "x"),
+    ):
+        with pytest.raises(NotFound):
+            await path.router.forget(stranger, memory.id, "because", new_id())
+    curator = replace(principal, agent="x", roles=frozenset({"curator"}))
+    assert (await path.router.forget(curator, memory.id, "because", new_id())).state == "withdrawn"
+    with pytest.raises(NotFound):
+        await path.router.forget(principal, new_id(), "there is none", new_id())
+
+
+async def test_what_is_forgotten_while_it_waits_never_arrives(path: WritePath, principal: Principal) -> None:
+    journal = Journal(path.connections)
+    await journal.adopt([principal.tenant])
+    await journal.renew("slow")
+    memory = path.memory(principal, "too late")
+    # A relay that lives and dawdles: the entry is taken and not committed.
+    await asyncio.gather(journal.take([principal.tenant], "slow", 1, timedelta(seconds=5)), _later(path, principal, memory))
+    with pytest.raises(NotFound):
+        await path.router.forget(replace(principal, agent="x"), memory.id, "not mine", new_id())
+    await path.router.forget(principal, memory.id, "changed my mind", new_id())
+    await journal.resign("slow")
+    async with asyncio.timeout(10):
+        while await path.connections.redis.xlen(journal_key(principal.tenant)):
+            await asyncio.sleep(0.02)
+    assert await path.count(principal, "memory") == 0
+    trail = await path.trail(principal)
+    assert sorted(entry.outcome for entry in trail) == ["forgotten", "withdrawn"]
+
+
+async def test_forgetting_and_writing_at_once_never_leave_the_memory(path: WritePath, principal: Principal) -> None:
+    kept = [path.memory(principal, f"race {n}") for n in range(40)]
+    for memory in kept:
+        await path.router.remember(principal, memory, operation=memory.id)
+    await asyncio.gather(*(path.router.forget(principal, memory.id, "race", new_id()) for memory in kept))
+    assert await path.router.caught_up(principal, timedelta(seconds=10))
+    async with path.connections.system_transaction(principal.tenant) as connection:
+        cursor = await connection.execute("SELECT DISTINCT status FROM memory")
+        assert set(await cursor.fetchall()) <= {("withdrawn",)}
+    assert await path.count(principal, "memory_words") == 0
+
+
+async def test_a_curator_lets_a_memory_out_of_quarantine(path: WritePath, principal: Principal) -> None:
+    rumour = path.memory(
+        principal, "r", fact=Fact(subject="Acme", predicate="city", object="Recife"), source="web", trust=0.3
+    )
+    assert (await path.router.remember(principal, rumour, operation=rumour.id)).state == "quarantined"
+    with pytest.raises(NotFound):
+        await path.router.confirm(principal, rumour.id, "looks fine", new_id())
+    curator = replace(principal, agent="x", roles=frozenset({"curator"}))
+    receipt = await path.router.confirm(curator, rumour.id, "checked", new_id())
+    assert receipt.state == "stored"
+    assert (await receipt.settled()).owed == ()
+    stored = await path.get(principal, rumour.id)
+    assert stored is not None and stored.status == "live"
+    assert await path.count(principal, "memory_words") == await path.count(principal, "vectors") == 1
+    assert (await path.router.confirm(curator, rumour.id, "again", new_id())).state == "stored"
+
+
+async def test_confirming_what_is_known_already_points_to_it(path: WritePath, principal: Principal) -> None:
+    rumour = path.memory(principal, "the cap is 1 million", kind=MemoryKind.PROCEDURAL, source="web", trust=0.3)
+    known = path.memory(principal, "the cap is 1 million", kind=MemoryKind.PROCEDURAL, source="user", trust=1.0)
+    for memory in (rumour, known):
+        await path.router.remember(principal, memory, operation=memory.id)
+    curator = replace(principal, roles=frozenset({"curator"}))
+    receipt = await path.router.confirm(curator, rumour.id, "same thing", new_id())
+    assert (receipt.id, receipt.state) == (known.id, "duplicate")
+
+
+async def _later(path: WritePath, principal: Principal, memory: object) -> None:
+    from lousa.memory_layers.journal import Journaled
+
+    await asyncio.sleep(0.2)
+    write = Journaled(operation=memory.id, memory=memory)  # pyright: ignore
+    flat = write.fields()
+    entry = dict(zip(flat[::2], flat[1::2], strict=True))
+    await path.connections.redis.xadd(journal_key(principal.tenant), entry)  # pyright: ignore
