@@ -130,7 +130,7 @@ def related(one: _Opening, other: _Opening) -> bool:
         amendment, agreement = (one, other) if one.amends else (other, one)
         about = _covers(agreement.title, amendment.title)
         if amendment.numbers & agreement.numbers:
-            return bool(shared) or about
+            return bool(shared) or (about and len(amendment.parties) < 2)
         if amendment.cited and agreement.signed and not amendment.cited & agreement.signed:
             return False
         dated = bool(amendment.cited & agreement.signed)

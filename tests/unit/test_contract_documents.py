@@ -40,7 +40,9 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
         read_document(path)
 
 
-@pytest.mark.parametrize("content", [b"one\r\ntwo\r\n", b"one\rtwo\n", b"\xef\xbb\xbfone\ntwo", "um\u2028só\x0c".encode()])
+@pytest.mark.parametrize(
+    "content", [b"one\r\ntwo\r\n", b"one\rtwo\n", b"\xef\xbb\xbfone\ntwo", "um\u2028só\x0c".encode()]
+)
 def test_the_text_is_what_opening_the_file_gives(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(content)

@@ -9,25 +9,32 @@ from lousa.examples.contract_review.parties import party_names
     ("text", "names"),
     [
         (
-            "SUPPLY AGREEMENT\n\nThis agreement is made by and between BRASS LANTERN FOODS, INC., a Nevada corporation with"
-            ' offices in Reno, Nevada 89501 ("Lantern"), and Oona Fairweather, an individual ("Grower").\n\nWHEREAS, Delta'
+            "SUPPLY AGREEMENT\n\nThis agreement is made by and between BRASS LANTERN FOODS, "
+            "INC., a Nevada corporation with"
+            ' offices in Reno, Nevada 89501 ("Lantern"), and Oona Fairweather, an individual '
+            '("Grower").\n\nWHEREAS, Delta'
             " Milling Corp. is a friend of both;",
             ["BRASS LANTERN FOODS, INC.", "Oona Fairweather"],
         ),
         (
-            "DEVELOPMENT AGREEMENT\n\nbetween\n\nNORDLYS (SHIPPING) LIMITED\n\nand\n\nKvist & Sons GmbH\n\n1. Scope. The"
+            "DEVELOPMENT AGREEMENT\n\nbetween\n\nNORDLYS (SHIPPING) LIMITED\n\nand\n\nKvist "
+            "& Sons GmbH\n\n1. Scope. The"
             " parties build a pump.",
             ["NORDLYS (SHIPPING) LIMITED", "Kvist & Sons GmbH"],
         ),
         (
-            "CONTRATO\n\nLOCADORA: Zilda Prates Amorim, brasileira, viúva, CPF 000.000.000-00.\n\nLOCATÁRIO: Padaria Sol da"
-            " Serra Ltda. – ME, CNPJ 00.000.000/0001-00, representada por seu sócio, Vicente Lobo Maia.\n\nCLÁUSULA 1ª –"
+            "CONTRATO\n\nLOCADORA: Zilda Prates Amorim, brasileira, viúva, CPF "
+            "000.000.000-00.\n\nLOCATÁRIO: Padaria Sol da"
+            " Serra Ltda. – ME, CNPJ 00.000.000/0001-00, representada por seu sócio, Vicente "
+            "Lobo Maia.\n\nCLÁUSULA 1ª –"
             " OBJETO\n\nA Imobiliária Teto Bom Ltda. mostrou o imóvel.",
             ["Zilda Prates Amorim", "Padaria Sol da Serra Ltda."],
         ),
         (
-            "Pelo presente, de um lado FUNDAÇÃO CASA DE BARRO, com sede na Rua da Aurora, 10, doravante CONTRATANTE, e, de"
-            " outro, IRMÃOS TAPAJÓS COMÉRCIO S/A, inscrita no CNPJ, doravante CONTRATADA, têm entre si justo o que segue.",
+            "Pelo presente, de um lado FUNDAÇÃO CASA DE BARRO, com sede na Rua da Aurora, "
+            "10, doravante CONTRATANTE, e, de"
+            " outro, IRMÃOS TAPAJÓS COMÉRCIO S/A, inscrita no CNPJ, doravante CONTRATADA, "
+            "têm entre si justo o que segue.",
             ["FUNDAÇÃO CASA DE BARRO", "IRMÃOS TAPAJÓS COMÉRCIO S/A"],
         ),
         ("Nothing here is a name, and nobody agrees on anything.", []),
@@ -38,5 +45,8 @@ def test_parties_are_those_the_agreement_opens_with(text: str, names: list[str])
 
 
 def test_a_name_written_over_two_lines_is_one_name() -> None:
-    text = "Agreement between Long Meadow\nCattle Company, a Texas corporation, and Ada Byron, an individual.\n\nRECITALS\n"
+    text = (
+        "Agreement between Long Meadow\nCattle Company, a Texas corporation, and Ada "
+        "Byron, an individual.\n\nRECITALS\n"
+    )
     assert party_names(document("a.txt", text)) == ["Long Meadow Cattle Company", "Ada Byron"]

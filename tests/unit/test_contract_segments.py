@@ -9,7 +9,10 @@ def shown(text: str) -> list[tuple[str, str]]:
 
 
 def test_a_sentence_goes_on_over_wrapped_lines_blank_lines_and_page_numbers() -> None:
-    text = "The supplier shall deliver the\ngoods to the warehouse of the\n\n\n     12\n\nbuyer within ten days. Risk passes then.\n"
+    text = (
+        "The supplier shall deliver the\ngoods to the warehouse of the\n\n\n     12\n\n"
+        "buyer within ten days. Risk passes then.\n"
+    )
     assert [" ".join(quoted.split()) for _, quoted in shown(text)] == [
         "The supplier shall deliver the goods to the warehouse of the 12 buyer within ten days.",
         "Risk passes then.",
@@ -48,7 +51,10 @@ def test_portuguese_headings_are_known_in_their_many_forms(text: str, heading: s
 
 
 def test_numbers_and_letters_of_clauses_are_no_part_of_the_sentence() -> None:
-    text = "3.1 O preço é fixo.\n\nParágrafo Único. O prazo é curto.\n\na) o serviço começa já;\n\nArt. 7º O foro é Olinda.\n"
+    text = (
+        "3.1 O preço é fixo.\n\nParágrafo Único. O prazo é curto.\n\na) o serviço começa já;\n\n"
+        "Art. 7º O foro é Olinda.\n"
+    )
     assert [quoted for _, quoted in shown(text)] == [
         "O preço é fixo.",
         "O prazo é curto.",
@@ -76,6 +82,8 @@ def test_flat_text_has_no_accents_markup_or_line_breaks() -> None:
     assert flat('A **Cessão**\ndo <span class="x">crédito</span> “à vista”') == 'a cessao do credito "a vista"'
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "| a | b |\n|---|---|\n", "....", "(((", "1.\n2.\n3.\n", "\ufeff", "a" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "| a | b |\n|---|---|\n", "....", "(((", "1.\n2.\n3.\n", "\ufeff", "a" * 50_000]
+)
 def test_any_text_can_be_cut(text: str) -> None:
     assert all(0 <= s.start < s.end <= len(text) for s in sentences(text))

@@ -16,7 +16,11 @@ from lousa.examples.contract_review.values import Value
         (values.percents, "multa de 2% (dois por cento) e 0,50 por cento", ["2%", "0.5%"]),
         (values.percents, "99.50% or ten percent", ["99.5%"]),
         (values.durations, "24 (vinte e quatro) meses; dois anos", ["24 months", "24 months"]),
-        (values.durations, "two (2) years, ninety days, 48 hours, three weeks", ["24 months", "90 days", "48 hours", "21 days"]),
+        (
+            values.durations,
+            "two (2) years, ninety days, 48 hours, three weeks",
+            ["24 months", "90 days", "48 hours", "21 days"],
+        ),
         (values.durations, "vinte e um dias e cento e vinte dias úteis", ["21 days", "120 days"]),
         (values.dates, "1º de março de 2024, March 1st, 2024 e 01/03/2024", ["2024-03-01"] * 3),
         (values.dates, "45 de março de 2024", []),
@@ -30,7 +34,9 @@ from lousa.examples.contract_review.values import Value
         (values.laws, "regula-se pelo direito brasileiro", ["brasil"]),
     ],
 )
-def test_a_value_is_read_in_its_canonical_form(read: Callable[[str], list[Value]], text: str, canonical: list[str]) -> None:
+def test_a_value_is_read_in_its_canonical_form(
+    read: Callable[[str], list[Value]], text: str, canonical: list[str]
+) -> None:
     found = read(text)
     assert [value.canonical for value in found] == canonical
     assert all(text[v.start : v.end].strip() == v.shown for v in found)

@@ -71,7 +71,7 @@ PT = Cues(
         (
             2,
             r"\b(?:preco|valor(?:es)?|mensalidade|aluguel|remuneracao|honorarios|quantia|"
-            r"contraprestacao|parcelas?|taxa|royalties|comissao|assinatura|fatura|anuidade|diaria|"
+            r"contraprestacao|parcelas?|taxa|royalties|comissao|assinatura|faturas?|anuidade|diaria|"
             r"milheiro|hora)\b",
         ),
         (

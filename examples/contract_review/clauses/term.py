@@ -44,6 +44,7 @@ EN = Cues(
             r"\bunless (?:it is )?(?:sooner|earlier|otherwise|terminated|extended)|"
             r"\buntil (?:it is )?terminated|\bearlier of\b",
         ),
+        (1.5, r"\bunless\b.{0,60}\bnotice\b|\bnon-?renewal\b"),
         (1.5, _LENGTH),
         (2, r"\bfor (?:a|an|the) (?:initial |further |additional )?(?:term|period) of\b"),
     ],
@@ -73,7 +74,7 @@ PT = Cues(
     r"concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento",
     alone=r"vigencia|duracao|prazo (?:do contrato|contratual)|quanto (?:tempo )?dura",
     signs=[
-        (4, r"\b(?:vigor(?:a|ara|am|ando|ou)?|vigera|vigencia|vige|viger|vigente por)\b"),
+        (4, r"\b(?:vigor(?:a|ar|ara|am|ando|ou)?|vigera|vigencia|vige|viger|vigente por)\b"),
         (
             2.5,
             rf"\b{_AGREEMENT}\b.{{0,80}}\b(?:comeca|inicia(?:-se)?|dur[ae]|durara|vale|valem|valera|"
