@@ -1,14 +1,14 @@
 -- One mutation of a board: answered before? -> closed? -> token -> version -> set -> change stream -> hint.
 --
--- KEYS  fields, operations, changes, claims, tokens, messages, notes   (all of one slot; see keys.py)
--- ARGV  operation, action (write | delete | tell), field, payload, expected version or 'any', task, token, agent,
---       session, at (ms), data subject, channel of hints
+-- KEYS  fields, operations, changes, claims, messages   (all of one slot; see keys.py)
+-- ARGV  operation, action (write | delete | tell), field, payload, expected version or 'any', task, token,
+--       who (agent and session, as JSON), at (ms), data subject
 -- Reply {'written', version, cursor} | {'repeated', 'version cursor'} | {'conflict', version, entry or ''}
 --       | {'stale', what holds the task} | {'closed'}
 --
 -- An entry of a field is its version and its payload: '3={"a":1}' a value, '3@{...}' a reference to an artifact,
 -- '3-' deleted at version 3. Changes are numbered 0-1, 0-2, ...: a gap in what a reader gets is a gap in what it knows.
-local fields, operations, changes, claims, messages = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
+local fields, operations, changes, claims, messages = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local operation, action, field, payload, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local task, token = ARGV[6], ARGV[7]
 
@@ -42,13 +42,13 @@ if action ~= 'tell' then
 end
 
 local change = {
-    'operation', operation, 'action', action, 'field', field, 'before', before, 'after', after, 'agent', ARGV[8],
-    'session', ARGV[9], 'task', task, 'at', ARGV[10], 'subject', ARGV[11], 'payload', payload,
+    'operation', operation, 'action', action, 'field', field, 'before', before, 'after', after, 'who', ARGV[8],
+    'task', task, 'at', ARGV[9], 'subject', ARGV[10], 'payload', payload,
 }
 local cursor = redis.call('XADD', changes, '0-*', unpack(change))
 if action == 'tell' then
     redis.call('XADD', messages, cursor, unpack(change))
 end
 redis.call('HSET', operations, operation, string.format('%d', after) .. ' ' .. cursor)
-redis.call('PUBLISH', ARGV[12], changes)
+redis.call('PUBLISH', 'lousa:hints', changes)
 return {'written', after, cursor}

@@ -33,10 +33,10 @@ from ...infra.connections import Connections
 from ...infra.errors import BadInput
 from ...infra.identity import Principal
 from ..records import Json
-from .changes import RESERVED, Action, Snapshot, StoredChange, cursor_of, matcher
+from .changes import RESERVED, Action, Snapshot, StoredChange, author, cursor_of, matcher
 from .claims import Claim, Fence, Holder, claim, holder_of, stale
 from .feed import Feed
-from .keys import A_FIELD, HINTS, BoardKeys, board_keys, checked
+from .keys import A_FIELD, BoardKeys, board_keys, checked
 from .operations import Operations
 from .script import Script, command
 from .values import GONE, Artifacts, Values
@@ -107,6 +107,8 @@ class Board:
         self._values = Values(principal, artifacts)
         self._names: BoardKeys = board_keys(principal.tenant, self.execution)
         self._keys = self._names.all()
+        self._changed = self._names.of_a_change()
+        self._who = author(principal)
         self.seen: dict[str, Version] = dict(seen or {})
         """The versions last read or written, which a write replaces unless told otherwise."""
         self.wrote: set[str] = set()
@@ -259,24 +261,22 @@ class Board:
         subject: str = "",
     ) -> Written | Conflict:
         """One run of the script, and its answer as a value."""
-        fence, who = self.fence, self._principal
+        fence = self.fence
         answer = cast(
             list[bytes],
             await _BOARD(
                 self._connections.redis,
-                self._keys,
-                str(operation),
+                self._changed,
+                operation.hex,
                 action,
                 field,
                 payload,
                 "any" if expected is ANY else expected,
-                fence.task if fence else "",
-                fence.token if fence else 0,
-                who.agent,
-                who.session,
+                fence.task if fence else b"",
+                fence.token if fence else b"0",
+                self._who,
                 int(self._clock.now().timestamp() * 1000),
                 subject,
-                HINTS,
             ),
         )
         match answer:

@@ -7,15 +7,18 @@ seventeenth change. So whoever reads can tell that something is missing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal, cast
 from uuid import UUID
 
 from ...infra.errors import BadInput
+from ...infra.identity import Principal
 from ..records import Json
-from .values import Reference
+from .values import Reference, encode
 
 Action = Literal["write", "delete", "tell"]
 START = "0-0"
@@ -82,6 +85,7 @@ class StoredChange:
     @classmethod
     def parse(cls, cursor: bytes, fields: Mapping[bytes, bytes]) -> StoredChange:
         """An entry of the stream."""
+        agent, session = _author_of(fields[b"who"])
         action: Action = fields[b"action"].decode()  # pyright: ignore[reportAssignmentType]  # only board.lua writes it
         return cls(
             number=number_of(cursor.decode()),
@@ -90,13 +94,24 @@ class StoredChange:
             field=fields[b"field"].decode(),
             before=int(fields[b"before"]),
             after=int(fields[b"after"]),
-            agent=fields[b"agent"].decode(),
-            session=fields[b"session"].decode(),
+            agent=agent,
+            session=session,
             task=_task_of(fields[b"task"].decode()),
             at=datetime.fromtimestamp(int(fields[b"at"]) / 1000, UTC),
             subject=fields[b"subject"].decode(),
             payload=fields[b"payload"],
         )
+
+
+def author(principal: Principal) -> bytes:
+    """Who makes a change, as it is kept with each."""
+    return encode({"agent": principal.agent, "session": principal.session}, "the principal")
+
+
+@lru_cache(maxsize=1_000)
+def _author_of(who: bytes) -> tuple[str, str]:
+    told = cast(dict[str, str], json.loads(who))
+    return told["agent"], told["session"]
 
 
 def _task_of(fence: str) -> str | None:

@@ -1,6 +1,6 @@
 -- Claims: who works on a task until when, by the server's clock, under a token that never comes twice.
 --
--- KEYS  as board.lua
+-- KEYS  fields, operations, changes, claims, tokens, messages, notes
 -- ARGV  verb, task, holder (unique to the claim), lease in ms, fence task, fence token, token taken over, 'any' or ''
 -- Reply claim:   {'claimed', token, until} | {'taken', until} | {'stale', ...} | {'closed'}
 --       renew:   {'claimed', token, until} | {'stale', what holds the task}

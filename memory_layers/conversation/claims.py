@@ -144,9 +144,7 @@ async def holder_of(connections: Connections, claims: str, task: str) -> Holder 
     token, until, holder = (kept or b"0 0 ").decode().split(" ", 2)
     if not holder:
         return None
-    return Holder(
-        token=int(token), note=holder.partition(" ")[2], until=datetime.fromtimestamp(int(until) / 1000, UTC)
-    )
+    return Holder(token=int(token), note=holder.partition(" ")[2], until=datetime.fromtimestamp(int(until) / 1000, UTC))
 
 
 def stale(fence: Fence, holder: bytes) -> Stale:

@@ -1,6 +1,6 @@
 -- The change stream as a whole.
 --
--- KEYS  as board.lua
+-- KEYS  fields, operations, changes, claims, tokens, messages, notes
 -- last                              -> the number of the last change, '0-0' when there was none
 -- snapshot                          -> {last, flat list of field, entry}
 -- trim  audited through, keep       -> how many changes were removed; only audited ones, and never the newest `keep`

@@ -204,14 +204,15 @@ class Subscription:
 
     async def _catch_up(self) -> None:
         """Read one page of the stream, and be live again once it is read to its end."""
+        known = self._reader.number  # the reader may go on while the page is under way: only what it knew before counts
         page = await self._reader.page(self.number)
-        if not page and self.number >= self._reader.number:
-            self._live = True
-        elif not page or page[0].number != self.number + 1:
-            self._lost = True
-        else:
+        if page and page[0].number == self.number + 1:
             self._queue.extend(change for change in page if self._wanted(change))
             self.number = page[-1].number
+        elif page or self.number < known:
+            self._lost = True
+        else:
+            self._live = self.number >= self._reader.number
 
 
 class _Reader:

@@ -13,7 +13,7 @@ from uuid import UUID
 from ...infra.errors import BadInput
 
 HINTS = "lousa:hints"
-"""The channel on which every mutation of a board names its change stream, for whoever has no reader on it."""
+"""The channel on which board.lua names the change stream of every mutation, for whoever has no reader on it."""
 
 
 A_FIELD = "a field's name"
@@ -43,8 +43,13 @@ class BoardKeys:
     notes: str
     """Hash: agent and note -> value."""
 
+    def of_a_change(self) -> tuple[bytes, ...]:
+        """The keys that a mutation touches, as board.lua takes them."""
+        keys = (self.fields, self.operations, self.changes, self.claims, self.messages)
+        return tuple(key.encode() for key in keys)
+
     def all(self) -> tuple[str, ...]:
-        """Every key, in the order the scripts take them."""
+        """Every key, as the other scripts take them."""
         return (self.fields, self.operations, self.changes, self.claims, self.tokens, self.messages, self.notes)
 
 

@@ -1,6 +1,6 @@
 -- Notes of the agents of one execution, in one hash that lives as long as the board.
 --
--- KEYS  as board.lua
+-- KEYS  fields, operations, changes, claims, tokens, messages, notes
 -- ARGV  verb, agent and '/', note, payload, time to live in ms or 0, task, token
 -- write, delete  -> {'written'} | {'stale', what holds the task} | {'closed'}
 -- read           -> {} or {payload}

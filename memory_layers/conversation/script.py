@@ -45,9 +45,9 @@ class Script:
 
     def __init__(self, name: str) -> None:
         self._text = files(__name__.rpartition(".")[0]).joinpath(name).read_text(encoding="utf-8")
-        self._digest = sha1(self._text.encode(), usedforsecurity=False).hexdigest()
+        self._digest = sha1(self._text.encode(), usedforsecurity=False).hexdigest().encode()
 
-    async def __call__(self, client: Redis, keys: Sequence[str], *arguments: Word) -> object:
+    async def __call__(self, client: Redis, keys: Sequence[str | bytes], *arguments: Word) -> object:
         """Run it; the reply as the server sent it.
 
         Raises:

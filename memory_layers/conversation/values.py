@@ -10,6 +10,7 @@ The written form is a mark and JSON: ``=`` a value, ``@`` a reference, ``-`` not
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Protocol, cast
@@ -23,6 +24,8 @@ INLINE = 10 * 1024
 LARGEST = 64 * 1024 * 1024
 DEEPEST = 100
 GONE = b"-"
+_JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+_LEAVES = frozenset({str, int, bool, type(None)})
 
 
 class Artifacts(Protocol):
@@ -110,9 +113,8 @@ def encode(value: Json, what: str) -> bytes:
     """
     if not _is_json(value, 0):
         raise BadInput(_why_not(value, what, 0))
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
-        return text.encode()
+        return _JSON(value).encode()
     except UnicodeEncodeError as error:
         raise BadInput(f"{what} holds half a character ({error.object[error.start]!r}): no text ends in it") from error
 
@@ -123,18 +125,23 @@ def decode(body: bytes) -> Json:
 
 
 def _is_json(value: object, depth: int) -> bool:
-    if value is None or isinstance(value, (str, bool, int)):
+    """Every write passes here: the common types are known by identity, and only their kin by inheritance."""
+    kind = type(value)
+    if kind in _LEAVES:
         return True
     if isinstance(value, float):
         return isfinite(value)
-    if depth == DEEPEST:
-        return False
-    if isinstance(value, dict):
-        entries = cast(dict[object, object], value)
-        return all(isinstance(key, str) and _is_json(inner, depth + 1) for key, inner in entries.items())
-    if isinstance(value, (list, tuple)):
-        return all(_is_json(inner, depth + 1) for inner in cast(list[object], value))
-    return False
+    if isinstance(value, (dict, list, tuple)):
+        if depth == DEEPEST:
+            return False
+        inner = cast(Iterable[object], value)
+        if isinstance(value, dict):
+            for key in inner:
+                if not isinstance(key, str):
+                    return False
+            inner = cast(dict[str, object], value).values()
+        return all(type(entry) in _LEAVES or _is_json(entry, depth + 1) for entry in inner)
+    return isinstance(value, (str, int))
 
 
 def _why_not(value: object, place: str, depth: int) -> str:
