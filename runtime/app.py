@@ -120,10 +120,7 @@ class Runtime:
         """Who did what in an execution, in order, from the audit ledger."""
         identifier = _identified(execution)
         await self.execution(identifier, tenant=tenant)
-        principal = self._principal(PERSON, tenant=tenant)
-        await self.services.router.audited(principal, identifier)
-        async with self.services.connections.transaction(principal) as connection:
-            return await ledger.trail(connection, identifier)
+        return await self.services.router.trail(self._principal(PERSON, tenant=tenant), identifier)
 
     def desk(
         self,
@@ -183,10 +180,13 @@ async def open(
         overrides: single settings, by name: ``lousa.open(home=…, tenant=…)``.
 
     Raises:
+        BadInput: both `settings` and `overrides` were given.
         SettingsError: a setting cannot be used.
         ServerUnavailable: a server cannot be started or does not answer.
         SchemaMismatch: the database was made by a newer version, or holds another model's vectors.
     """
+    if settings is not None and overrides:
+        raise BadInput(f"give settings, or single ones by name ({', '.join(overrides)}), not both")
     chosen = settings or load(**overrides)
     async with AsyncExitStack() as stack:
         yield Runtime(chosen, await _assemble(chosen, clock or SystemClock(), stack))
