@@ -63,7 +63,7 @@ def build() -> StateGraph[State, Live, State, State]:
     """The graph, not compiled."""
     graph = StateGraph(State, context_schema=Live)
     for node in (plan, work, critique, revise, accept, reject, escalate):
-        graph.add_node(node.__name__, node)
+        graph.add_node(node.__name__, node)  # pyright: ignore[reportUnknownMemberType]  # LangGraph leaves a part open
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "work")
     graph.add_edge("work", "critique")

@@ -22,6 +22,7 @@ from ..infra.identity import Principal
 from ..memory_layers.conversation.board import ANY, Board, Conflict
 from ..memory_layers.conversation.changes import RESERVED, TASK
 from ..memory_layers.conversation.operations import Operations
+from ..memory_layers.guard import LARGEST_VALUE
 from ..memory_layers.records import Json
 from .attempt import Exhausted, Hold, Step, There, attempt
 from .contract import Accept, Escalate, Failure, Finding, Outcome, Outcomes, Reject, Revise, Skipped, Task, Verdict
@@ -117,7 +118,8 @@ class Live:
                 "planner",
                 plan_field(1),
                 round=1,
-                call=lambda desk: self.pipeline.planner.call(desk, to_json(self.goal, "the goal")),
+                call=self.pipeline.planner.call,
+                on=lambda: (to_json(self.goal, "the goal"),),
                 write=lambda value: write_plan(check_plan(value, self.pipeline.workers)),
             )
         self.tell("planned", round=1, count=len(self._plan(1)))
@@ -227,8 +229,17 @@ class Live:
 
     # Within
 
-    async def _do(self, agent: str, field: str, *, round: int, call: Call, write: Callable[[object], Json]) -> None:
-        """A step of the planner or the critic.
+    async def _do(
+        self,
+        agent: str,
+        field: str,
+        *,
+        round: int,
+        call: Call,
+        on: Callable[[], tuple[object, ...]],
+        write: Callable[[object], Json],
+    ) -> None:
+        """A step of the planner or the critic, which is called with the desk and what `on` gives.
 
         Raises:
             PipelineError: what it returned cannot be used.
@@ -239,7 +250,7 @@ class Live:
             agent=agent,
             round=round,
             field=field,
-            call=lambda desk, number: call(desk),
+            call=lambda desk, number: call(desk, *on()),
             write=lambda value, number: write(value),
             retries=self.pipeline.retries,
             timeout=self._timeout(None),
@@ -294,7 +305,8 @@ class Live:
             "critic",
             field,
             round=round,
-            call=lambda desk: call(desk, *words),
+            call=call,
+            on=lambda: words,
             write=lambda value: write_verdict(self.checked(value, round)),
         )
 
@@ -320,6 +332,11 @@ class Live:
             plan = check_plan(verdict.tasks, workers, by="the critic", round=round + 1, known=known)
             return Revise(plan, verdict.reason)
         if isinstance(verdict, (Accept, Reject, Escalate)):
+            if (size := len(json.dumps(write_verdict(verdict)))) > LARGEST_VALUE:
+                raise PipelineError(
+                    f"the critic's verdict holds {size:,} bytes, at most {LARGEST_VALUE:,} fit: write the whole of it to"
+                    " the board, and decide with what a person reads"
+                )
             return verdict
         raise PipelineError(
             f"the critic returned {str(verdict)[:60]!r}: return Accept(…), Reject(…), Revise(…) or Escalate(…)"

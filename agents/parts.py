@@ -46,8 +46,7 @@ def part_of(given: object, method: Method, role: str, *, name: str | None = None
         bound = getattr(given, method)
         _require_async(bound, f"{role} {own!r}", f"async def {method}(self, desk, …)")
         return Part(name=own, call=bound, given=given)
-    plain = inspect.isroutine(given) or isinstance(given, functools.partial) or not callable(given)
-    target = given if plain else type(given).__call__
+    target = given if inspect.isroutine(given) or isinstance(given, functools.partial) else _call_of(given)
     _require_async(target, f"{role} {own!r}", f"async def {own}(desk, …)")
     return Part(name=own, call=cast(Call, given), given=given)
 
@@ -78,6 +77,11 @@ def workers_of(given: Iterable[object] | Mapping[str, object]) -> dict[str, Part
     if not workers:
         raise PipelineError("a pipeline needs at least one worker: workers=[…]")
     return workers
+
+
+def _call_of(given: object) -> object:
+    """The method that calling an object runs; None when it cannot be called."""
+    return cast(object, getattr(type(given), "__call__", None))  # noqa: B004  # not whether it is there, but what
 
 
 def _name(given: object, role: str) -> str:

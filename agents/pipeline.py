@@ -90,7 +90,8 @@ class Pipeline:
     def compiled(self) -> CompiledStateGraph[State, Live, State, State]:
         """The graph as it runs, compiled once."""
         if self._compiled is None:
-            self._compiled = (self._graph or self.graph()).compile(name=self.name)
+            graph = self._graph or self.graph()
+            self._compiled = graph.compile(name=self.name)  # pyright: ignore[reportUnknownMemberType]  # LangGraph's
         return self._compiled
 
     def __repr__(self) -> str:

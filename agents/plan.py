@@ -8,7 +8,7 @@ task has an id, and its needs are ids.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import cast
@@ -71,10 +71,8 @@ def _listed(asked: object, by: str, known: Mapping[str, Task]) -> list[Task]:
     """The tasks that were asked for; the id of an earlier one stands for that task."""
     if asked is None:
         raise PipelineError(f"{by} returned nothing: return a list of Task(worker, input), at least one")
-    if isinstance(asked, (str, bytes, Task, Mapping)) or not isinstance(asked, Iterable):
-        raise PipelineError(
-            f"{by} returned {type(asked).__name__} {_short(asked)}: return a list of Task(worker, input)"
-        )
+    if not _is_list(asked):
+        raise PipelineError(f"{by} returned {_short(asked)}: return a list of Task(worker, input)")
     tasks: list[Task] = []
     for item in cast(Iterable[object], asked):
         if isinstance(item, str) and item in known:
@@ -94,6 +92,10 @@ def _listed(asked: object, by: str, known: Mapping[str, Task]) -> list[Task]:
             f"{by} returned an empty plan: return at least one Task, or let the goal be refused earlier"
         )
     return tasks
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, (Sequence, Iterator)) and not isinstance(value, (str, bytes))
 
 
 def _names(tasks: Sequence[Task], known: Mapping[str, Task]) -> list[str]:

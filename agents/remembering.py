@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from .services import Services
 
 
+SHOWN = 2_000
+"""How many characters of a decision its text shows; the whole is in its value."""
+
+
 class Remembering:
     """What one agent remembers and recalls. `board` is that of its execution, if it is in one."""
 
@@ -137,10 +141,11 @@ class Remembering:
     ) -> Receipt:
         """Record a decision, its reasons and evidence, written through and kept for seven years."""
         decided = to_json(outcome, "the decision")
+        shown = decided if isinstance(decided, str) else json.dumps(decided, ensure_ascii=False)
         supports = [to_json(item, "the evidence") for item in evidence]
         return await self._keep(
             MemoryKind.DECISION,
-            f"{question}: {decided if isinstance(decided, str) else json.dumps(decided, ensure_ascii=False)}",
+            f"{question}: {shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + '…'}",
             key=key,
             about=question,
             scope=scope,
@@ -222,6 +227,4 @@ class Remembering:
             metadata=metadata or {},
         )
         fence = self._board.fence if self._board is not None else None
-        return await self._services.router.remember(
-            self.principal, memory, operation=operation, fence=fence, board=self._board
-        )
+        return await self._services.router.remember(self.principal, memory, operation=operation, fence=fence)

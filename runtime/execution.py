@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast
@@ -218,7 +218,7 @@ async def _drive(
 
 
 @asynccontextmanager
-async def _claimed(services: Services, principal: Principal) -> AsyncIterator[tuple[Heartbeat, Held]]:
+async def _claimed(services: Services, principal: Principal) -> AsyncGenerator[tuple[Heartbeat, Held]]:
     """The execution, claimed for this process and kept."""
     lease = services.settings.lease.total_seconds()
     claim = await take_run(_board(services, principal, reserved=True), services.life, lease)
@@ -235,7 +235,7 @@ async def _claimed(services: Services, principal: Principal) -> AsyncIterator[tu
 async def _through(pipeline: Pipeline, live: Live) -> None:
     """The graph, from its start."""
     steps = 50 + 10 * pipeline.max_rounds  # a round is three nodes; the rest is for those that a user adds
-    await pipeline.compiled().ainvoke(
+    await pipeline.compiled().ainvoke(  # pyright: ignore[reportUnknownMemberType]  # LangGraph leaves a part open
         {"execution": str(live.execution), "round": 0, "verdict": "escalate"},
         {"recursion_limit": steps, "run_name": pipeline.name},
         context=live,
