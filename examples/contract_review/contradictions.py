@@ -76,7 +76,8 @@ def missing(document: Document, quotations: Sequence[Quotation]) -> list[str]:
         return []
     quoted = {q.clause for q in quotations}
     nothing_sold = re.search(
-        r"confidencialidade|sigilo|nao divulgacao|non-?disclosure|\bm?nda\b", flat(title_of(document))
+        r"confidencialidade|sigilo|nao (?:divulgacao|revelacao)|segredo|non-?disclosure|\bm?nda\b",
+        flat(title_of(document)),
     )
     expected = ["parties", "term", "confidentiality", "governing_law", "assignment"] if nothing_sold else list(EXPECTED)
     text = flat(document.text)

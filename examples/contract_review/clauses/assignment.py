@@ -87,7 +87,7 @@ PT = Cues(
         ),
         (
             -3,
-            r"\b(?:metade|parcelas?|conteudo|livro|marca|tiragem|capa|comissao|ingressos|cadeira|"
+            r"\b(?:metade|saldo|estornos?|parcelas?|conteudo|livro|marca|tiragem|capa|comissao|ingressos|cadeira|"
             r"utensilios|informac\w+|frete|indeniza\w*|divulgad\w+|r\$)\b",
         ),
     ],

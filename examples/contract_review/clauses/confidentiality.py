@@ -56,7 +56,7 @@ PT = Cues(
         (
             4,
             r"\b(?:nao|nem|ninguem|jamais|so|veda\w*|proib\w*|abst\w+|nenhuma|"
-            r"sem)\b.{0,100}\b(?:revel\w*|divulg\w*|compartilh\w*|cont(?:ar|a|e)\b|expor|expo\w+|"
+            r"sem)\b.{0,100}\b(?:revel\w*|divulg\w*|compartilh\w*|cont(?:ar|e|ara)\b|expor|expo\w+|"
             r"public\w+|repass\w*|transmit\w*|mostr\w*|utiliz\w*|us(?:ar|ara|e)|emprega|fornec\w*|"
             r"copia\w*|comenta\w*)\b.{0,200}\b(?:informac\w+|segredo|dados|documentos|confidencia\w+|"
             r"receitas?|precos|margens|senhas|listas?|projeto|terceiros|ninguem|pessoa|saber|souber|"
@@ -67,7 +67,7 @@ PT = Cues(
             3.5,
             r"\b(?:com|em) reserva\b|\bficam? (?:so )?entre as partes\b|\bguard\w+ para si\b|"
             r"\bnao (?:serao|sera|podem ser|devem ser) (?:divulgad|revelad|compartilhad|publicad)\w+|"
-            r"\bnao (?:comenta|conta|revela|divulga)\w*\b|\bcobert[oa] pelo segredo",
+            r"\bnao (?:comenta|revela|divulga)\w*\b|\bcobert[oa] pelo segredo",
         ),
         (
             3,
