@@ -22,7 +22,7 @@ from typing import Literal, Protocol
 
 from ..errors import HomeInUse, ServerUnavailable
 from . import life as lives
-from .home import LOGS, sockets_for
+from .home import LOGS, sockets_for, tidy
 from .launcher import HELD, Launch, launch
 from .life import Life
 
@@ -159,11 +159,16 @@ class Server:
         await self._outlast_children()
         return True
 
-    def send_away(self, life: Life) -> None:
-        """Tell a server to end when its home is gone and no lock is left to ask."""
+    async def send_away(self, life: Life) -> None:
+        """End a server whose home is gone, so that no lock is left to ask and nothing to be kept."""
         if _is_ours(life.pid, life.sockets):
             with contextlib.suppress(OSError):
                 os.kill(life.pid, self.program.farewell[0][0])
+        socket_file = self.program.socket_file(life)
+        await self._clear_socket(socket_file)
+        with contextlib.suppress(OSError):
+            socket_file.unlink()
+        tidy(socket_file.parent)
 
     async def _outlast_children(self) -> None:
         """Outlive what a killed server forked: most leave at once, a long query or a rewrite of the file does not."""

@@ -197,8 +197,8 @@ class EmbeddedServers:
         except TimeoutError:
             logger.info("left %s while another process starts its servers, which will also stop them", self.home)
         except FileNotFoundError:
-            for server, life in ((self._servers[name], life) for name, life in self._seen.items()):
-                server.send_away(life)  # the home was removed under us: there is no lock left to ask, and no data
+            for name, life in self._seen.items():
+                await self._servers[name].send_away(life)
         finally:
             sharing.release()
 

@@ -116,11 +116,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def home(made: Path) -> AsyncGenerator[Path]:
     """A home whose servers do not run; afterwards none may be left running."""
-    Kept.test = uuid4().hex
     yield made
     left = await status(made)
     await stop(made, force=True)
     assert left.servers == (), "servers were left behind"
+
+
+@pytest.fixture(autouse=True)
+def kept() -> None:
+    Kept.test = uuid4().hex
 
 
 @pytest.fixture
@@ -329,7 +333,9 @@ async def test_a_query_that_outlives_its_postmaster_does_not_keep_the_server_dow
         busy = await AsyncConnection.connect(found.postgres_url, autocommit=True)
         endless = asyncio.ensure_future(busy.execute("DO $$ BEGIN LOOP END LOOP; END $$"))
         await asyncio.sleep(0.3)
-        os.kill(pids(await status(home))["postgres"], signal.SIGKILL)
+        before = pids(await status(home))["postgres"]
+        os.kill(before, signal.SIGKILL)
+        await eventually(lambda: not runs(before))
         await servers.revive()
         await write(found, "after")
         with pytest.raises(psycopg.OperationalError):
@@ -463,7 +469,9 @@ async def test_the_strictest_wish_for_syncing_wins(home: Path) -> None:
         assert await setting(found, "appendfsync") == "everysec"
         async with opened(home):
             assert await setting(found, "appendfsync") == "always"
-            os.kill(pids(await status(home))["valkey"], signal.SIGKILL)
+            before = pids(await status(home))["valkey"]
+            os.kill(before, signal.SIGKILL)
+            await eventually(lambda: not runs(before))
             await lax.revive()
             assert await setting(found, "appendfsync") == "always"
 
@@ -480,10 +488,12 @@ async def test_joining_running_servers_starts_no_process(home: Path, monkeypatch
 
 
 async def test_servers_end_when_their_home_is_removed_in_use(spare: Path) -> None:
-    async with opened(spare):
+    async with opened(spare) as (_, found):
         left = pids(await status(spare)).values()
         shutil.rmtree(spare)
     await eventually(lambda: not any(map(runs, left)))
+    sockets = Path(found.redis_url.removeprefix("unix://")).parent
+    await eventually(lambda: not sockets.exists())
 
 
 async def test_servers_that_outlived_their_home_give_way_to_the_next_ones(spare: Path, made: Path) -> None:
