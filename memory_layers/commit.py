@@ -11,7 +11,8 @@ alone, so that no write under way can slip past a tombstone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, cast
@@ -29,6 +30,7 @@ from .policy import Policy
 from .receipts import State
 from .records import Json, Memory, MemoryKind
 
+_ATTEMPTS = 4
 QUERIES = load_queries(f"{__package__}.execution")
 
 
@@ -59,8 +61,8 @@ class Outcome:
     contested: tuple[UUID, ...] = ()
 
 
-class Repeated(Exception):
-    """A write of this transaction was committed before: roll back, and commit anew with `again=True`."""
+class _RepeatedError(Exception):
+    """A write of this transaction was committed before: roll back, and look for repeats first."""
 
 
 class Words(Protocol):
@@ -90,7 +92,7 @@ class Facts(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committer:
-    """Runs the transaction's statements; whoever calls opened the transaction and ends it."""
+    """Runs the transaction; whoever calls says under which role."""
 
     policy: Mapping[MemoryKind, Policy]
     words: Words
@@ -98,28 +100,29 @@ class Committer:
 
     async def commit(
         self,
-        connection: Connection,
+        transaction: Callable[[], AbstractAsyncContextManager[Connection]],
         principal: Principal,
         writes: Sequence[Write],
         *,
-        again: bool = False,
         due_after: timedelta = timedelta(0),
     ) -> list[Outcome]:
-        """Write them, all of one tenant; the outcomes in their order. `again` looks for repeats first.
-
-        Raises:
-            Repeated: some were committed before; nothing of this transaction may be kept.
-        """
-        try:
-            async with connection.pipeline():
-                await connection.execute(QUERIES["share_tenant"])
-                outcomes = await self._answered(connection, [write.entry for write in writes]) if again else {}
-                todo = list({write.entry: write for write in writes if write.entry not in outcomes}.values())
-                if todo:
-                    outcomes |= await self._write(connection, principal, todo, due_after)
-        except UniqueViolation as error:
-            raise Repeated from error
-        return [outcomes[write.entry] for write in writes]
+        """Write them, all of one tenant, in one transaction; the outcomes in their order."""
+        outcomes: dict[UUID, Outcome] = {}
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                async with transaction() as connection, connection.pipeline():
+                    await connection.execute(QUERIES["share_tenant"])
+                    if attempt > 1:
+                        outcomes = await self._answered(connection, [write.entry for write in writes])
+                    todo = list({write.entry: write for write in writes if write.entry not in outcomes}.values())
+                    if todo:
+                        outcomes |= await self._write(connection, principal, todo, due_after)
+                return [outcomes[write.entry] for write in writes]
+            except (_RepeatedError, UniqueViolation):
+                if attempt == _ATTEMPTS:
+                    raise
 
     async def first_answer(self, connection: Connection, operation: UUID) -> Outcome | None:
         """What became of an operation; None while nothing did."""
@@ -166,7 +169,7 @@ class Committer:
         entries = [self._entry(write, given[write.entry], outcomes[write.entry]) for write in todo]
         added = await ledger.append(connection, entries, keys)
         if len(added) < len(entries):
-            raise Repeated
+            raise _RepeatedError
         return outcomes
 
     async def _state(self, connection: Connection, principal: Principal, fresh: Sequence[Memory]) -> dict[UUID, Stated]:

@@ -38,6 +38,8 @@ LEASE = timedelta(seconds=3)
 MOST_DELIVERIES = 5
 _GROUP = "relay"
 _PAGE = 500
+_AGAIN = 1_000
+"""Milliseconds until an entry that could not be committed is delivered again."""
 _Raw = tuple[bytes, Mapping[bytes, bytes]]
 
 
@@ -236,7 +238,7 @@ class Journal:
             if not own and await command(self._connections.redis, "EXISTS", _lease(name.decode())):
                 continue
             if consumer[b"pending"]:
-                taken += await self._claim(key, name, relay, count, idle=1_000 if own else 0)
+                taken += await self._claim(key, name, relay, count, idle=_AGAIN if own else 0)
             elif not own:
                 await command(self._connections.redis, "XGROUP", "DELCONSUMER", key, _GROUP, name)
         return taken

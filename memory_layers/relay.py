@@ -27,7 +27,7 @@ from ..infra.ids import id_at, new_id
 from ..infra.retry import retrying
 from . import fencing
 from .auditing import BoardAudit
-from .commit import Committer, Repeated, Write
+from .commit import Committer, Write
 from .debts import Debts
 from .execution import ledger
 from .journal import LEASE, MOST_DELIVERIES, Delivery, Journal, Journaled
@@ -180,8 +180,12 @@ class Relay:
         if not writes:
             return []
 
+        relay = Principal(tenant=tenant, agent="relay", session="relay")
+
         async def attempt() -> list[bytes]:
-            await self._transaction(tenant, [write for _, write in writes])
+            await self._committer.commit(
+                lambda: self._connections.system_transaction(tenant), relay, [write for _, write in writes]
+            )
             return [delivery.place for delivery, _ in writes]
 
         try:
@@ -194,17 +198,6 @@ class Relay:
                 _LOG.warning("journal entry %s cannot be committed (%s)", place, type(error).__name__)
                 return []
         return [place for write in writes for place in await self._store(tenant, [write])]
-
-    async def _transaction(self, tenant: str, writes: Sequence[Write]) -> None:
-        relay = Principal(tenant=tenant, agent="relay", session="relay")
-        for again in (False, True):
-            try:
-                async with self._connections.system_transaction(tenant) as connection:
-                    await self._committer.commit(connection, relay, writes, again=again)
-                return
-            except Repeated:
-                if again:
-                    raise
 
     def _outage(self, error: BaseException) -> bool:
         """Whether waiting helps: the server is away, rather than the entry too large for it."""

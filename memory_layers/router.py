@@ -33,7 +33,7 @@ from ..infra.retry import retrying
 from ..infra.settings import Settings
 from . import fencing, guard
 from .auditing import BoardAudit
-from .commit import QUERIES, Committer, Outcome, Repeated, Write, owed
+from .commit import QUERIES, Committer, Outcome, Write, owed
 from .context.pgvector import ContextLayer
 from .conversation.claims import Fence
 from .conversation.feed import Feed
@@ -170,28 +170,20 @@ class Router:
         return self._receipt(principal, outcome)
 
     async def _commit(self, principal: Principal, write: Write) -> Outcome:
-        again = False
-
         async def attempt() -> Outcome:
-            nonlocal again
-            try:
-                async with self._connections.transaction(principal) as connection:
-                    (outcome,) = await self._committer.commit(
-                        connection, principal, [write], again=again, due_after=self._deadline * 5
-                    )
-                    return outcome
-            except Repeated:
-                again = True
-                raise
+            (outcome,) = await self._committer.commit(
+                lambda: self._connections.transaction(principal), principal, [write], due_after=self._deadline * 5
+            )
+            return outcome
 
         try:
             return await retrying(
                 attempt,
-                transient=lambda error: isinstance(error, (Repeated, ServerUnavailable)),
+                transient=lambda error: isinstance(error, ServerUnavailable),
                 what="a write-through",
                 within=self._deadline,
             )
-        except (Repeated, ServerUnavailable, psycopg.Error) as error:
+        except (ServerUnavailable, psycopg.Error) as error:
             raise LedgerUnavailable(
                 f"the ledger did not take this write, so it was refused ({type(error).__name__}): is Postgres running,"
                 " has it disk, and may Lousa write to it? Sending it again under the same operation is safe"

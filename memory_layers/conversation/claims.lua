@@ -41,7 +41,12 @@ if verb == 'claim' then
     if claim and held_by ~= '' and tonumber(till) > now and over ~= 'any' and over ~= token then
         return {'taken', tonumber(till)}
     end
-    return hold(string.format('%d', redis.call('INCR', tokens)))
+    local number = string.format('%d', redis.call('INCR', tokens))
+    -- When each of the last tokens was granted, for whoever must judge a write by its time; no task is called so.
+    local granted = redis.call('HGET', claims, '\0' .. task) or ''
+    local recent = string.match(granted, '%S+ %S+ %S+ %S+ %S+ %S+ %S+ $') or granted
+    redis.call('HSET', claims, '\0' .. task, recent .. number .. ':' .. string.format('%d', now) .. ' ')
+    return hold(number)
 end
 
 if not claim or held_by ~= holder then

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from lousa.infra.ids import new_id
 from lousa.infra.settings import Settings
 from lousa.memory_layers.context.pgvector import ContextLayer
 from lousa.memory_layers.conversation.feed import Feed
+from lousa.memory_layers.conversation.keys import journal_key
 from lousa.memory_layers.embedding import load
 from lousa.memory_layers.execution import ledger, memories
 from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
@@ -91,6 +92,20 @@ class WritePath:
         assert who.execution is not None
         return await self.router.trail(who, who.execution)
 
+    async def has(self, who: Principal, table: str, rows: int) -> None:
+        """Wait until a table holds that many rows of the tenant."""
+
+        async def holds() -> bool:
+            return await self.count(who, table) >= rows
+
+        await eventually(holds)
+
+    async def journal_is_empty(self, who: Principal) -> None:
+        async def holds() -> bool:
+            return not await self.connections.redis.xlen(journal_key(who.tenant))
+
+        await eventually(holds)
+
     async def count(self, who: Principal, table: str) -> int:
         async with self.connections.system_transaction(who.tenant) as connection:
             name = {"vectors": f"memory_vector_{self.embedder.fingerprint}"}.get(table, table)
@@ -101,6 +116,13 @@ class WritePath:
             row = await cursor.fetchone()
             assert row is not None
             return int(row[0])
+
+
+async def eventually(holds: Callable[[], Awaitable[bool]], within: float = 15) -> None:
+    """Wait until something holds, asking the servers."""
+    async with asyncio.timeout(within):
+        while not await holds():  # noqa: ASYNC110  # what is waited for happens in a server
+            await asyncio.sleep(0.02)
 
 
 @pytest.fixture

@@ -6,41 +6,40 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from lousa.infra.clock import SystemClock
 from lousa.infra.connections import Connections
 from lousa.infra.identity import Principal
 from lousa.infra.settings import Settings
+from lousa.memory_layers import journal as journal_module
 from lousa.memory_layers import relay as relay_module
-from lousa.memory_layers.conversation.keys import journal_key
+from lousa.memory_layers.conversation.board import Board, Written
+from lousa.memory_layers.conversation.keys import board_keys, journal_key
+from lousa.memory_layers.conversation.operations import Operations
+from lousa.memory_layers.execution.artifacts import Artifacts
+from lousa.memory_layers.execution.executions import Executions
 from lousa.memory_layers.journal import Journal, Journaled, dead_letters
 from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
 from lousa.memory_layers.policy import table
 from lousa.memory_layers.records import MemoryKind
 from lousa.memory_layers.router import Router
 
+from .conftest import eventually
+
 if TYPE_CHECKING:
     from .conftest import WritePath
-
-
-async def committed(path: WritePath, who: Principal, rows: int, *, within: float = 15) -> None:
-    async with asyncio.timeout(within):
-        while await path.count(who, "memory") < rows:
-            await asyncio.sleep(0.02)
 
 
 async def test_what_a_dead_relay_had_taken_is_taken_over(path: WritePath, principal: Principal) -> None:
     journal = Journal(path.connections)
     await journal.adopt([principal.tenant])
     memory = path.memory(principal, "taken, and never committed")
-    await path.connections.redis.xadd(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-        journal_key(principal.tenant), dict(_pairs(Journaled(operation=memory.id, memory=memory)))
-    )
+    await journal.append(principal.tenant, Journaled(operation=memory.id, memory=memory))
     taken = await journal.take([principal.tenant], "a-relay-that-died", 10)
     assert len(taken[principal.tenant]) == 1
-    await committed(path, principal, 1)
+    await path.has(principal, "memory", 1)
     assert await path.router.caught_up(principal, timedelta(seconds=2))
     assert await path.count(principal, "ledger_entry") == 1
 
@@ -51,14 +50,12 @@ async def test_what_a_living_relay_has_taken_is_left_to_it(path: WritePath, prin
     memory = path.memory(principal, "in good hands")
     await journal.renew("a-living-relay")
     await journal.take([principal.tenant], "a-living-relay", 10)
-    await path.connections.redis.xadd(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-        journal_key(principal.tenant), dict(_pairs(Journaled(operation=memory.id, memory=memory)))
-    )
+    await journal.append(principal.tenant, Journaled(operation=memory.id, memory=memory))
     await journal.take([principal.tenant], "a-living-relay", 10)
     assert await journal.take_over(principal.tenant, "another", 10) == []
     assert not await path.router.caught_up(principal, timedelta(milliseconds=200))
     await journal.resign("a-living-relay")
-    await committed(path, principal, 1)
+    await path.has(principal, "memory", 1)
 
 
 @pytest.mark.parametrize("malformed", [True, False])
@@ -66,23 +63,22 @@ async def test_an_entry_that_cannot_be_committed_is_buried_and_holds_nobody_up(
     path: WritePath, principal: Principal, malformed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relay_module, "_HOUSEKEEPING", 0.05)
-    poison = path.memory(principal, "poison", occurred_at="no time") if not malformed else None
+    monkeypatch.setattr(relay_module, "_BLOCK", timedelta(seconds=0.05))
+    monkeypatch.setattr(journal_module, "_AGAIN", 20)
     fields: dict[Any, Any] = {b"session": b"s", b"execution": b"", b"id": b"x", b"owner": b"tester", b"body": b"{"}
-    if poison is not None:  # well-formed for the journal, refused by the database
+    if not malformed:  # well-formed for the journal, refused by the database
         poison = path.memory(principal, "poison\x00")
         fields = dict(_pairs(Journaled(operation=poison.id, memory=poison)))
     before, after = path.memory(principal, "before"), path.memory(principal, "after")
     for write in (before, None, after):
         entry = fields if write is None else dict(_pairs(Journaled(operation=write.id, memory=write)))
-        await path.connections.redis.xadd(journal_key(principal.tenant), entry)  # pyright: ignore[reportUnknownMemberType]
+        await path.connections.redis.xadd(journal_key(principal.tenant), entry)  # pyright: ignore
     await Journal(path.connections).adopt([principal.tenant])
-    await committed(path, principal, 2)
-    async with asyncio.timeout(20):
-        while await path.router.dead_letters(principal.tenant) < 1:
-            await asyncio.sleep(0.05)
-    assert await path.connections.redis.xlen(journal_key(principal.tenant)) == 0
-    (letter,) = await path.connections.redis.xrange(dead_letters(principal.tenant))  # pyright: ignore
-    assert letter[1][b"body"] == (fields.get(b"body") or fields["body"].encode())
+    await path.has(principal, "memory", 2)
+    await path.journal_is_empty(principal)
+    assert await path.router.dead_letters(principal.tenant) == 1
+    ((_, letter),) = cast(Any, await path.connections.redis.xrange(dead_letters(principal.tenant)))
+    assert letter[b"body"] == (fields.get(b"body") or fields["body"].encode())
     async with path.connections.system_transaction(principal.tenant) as connection:
         cursor = await connection.execute("SELECT outcome, agent FROM ledger_entry WHERE outcome = 'buried'")
         assert await cursor.fetchall() == [("buried", "tester")]
@@ -93,21 +89,19 @@ async def test_a_layer_that_refuses_one_memory_gets_all_the_others(path: WritePa
     kept = [path.memory(principal, text) for text in ("one", "indigestible", "two", "three")]
     for memory in kept:
         await path.router.remember(principal, memory, operation=memory.id)
-    async with asyncio.timeout(10):
-        while await path.count(principal, "vectors") < 3:
-            await asyncio.sleep(0.02)
-        while True:
-            async with path.connections.system_transaction(principal.tenant) as connection:
-                cursor = await connection.execute(
-                    "SELECT memory, error FROM debt WHERE tenant = %s", (principal.tenant,)
-                )
-                owed = await cursor.fetchall()
-            if owed == [(kept[1].id, "ValueError")]:
-                break
-            await asyncio.sleep(0.02)
+    await path.has(principal, "vectors", 3)
+
+    async def only_that_one_is_owed() -> bool:
+        async with path.connections.system_transaction(principal.tenant) as connection:
+            cursor = await connection.execute("SELECT memory, error FROM debt WHERE tenant = current_tenant()")
+            return await cursor.fetchall() == [(kept[1].id, "ValueError")]
+
+    await eventually(only_that_one_is_owed)
 
 
-async def test_closing_commits_what_was_journaled(connections: Connections, path: WritePath, principal: Principal) -> None:
+async def test_closing_commits_what_was_journaled(
+    connections: Connections, path: WritePath, principal: Principal
+) -> None:
     kept = [path.memory(principal, f"memory {n}") for n in range(250)]
     async with AsyncExitStack() as stack:
         knowledge = KnowledgeLayer(connections)
@@ -132,12 +126,6 @@ async def test_the_writes_of_many_tenants_arrive_apart(path: WritePath, principa
 async def test_the_board_is_in_the_ledger_in_order_and_goes_once_it_is_over(
     path: WritePath, principal: Principal
 ) -> None:
-    from lousa.memory_layers.conversation.board import Board, Written
-    from lousa.memory_layers.conversation.keys import board_keys
-    from lousa.memory_layers.conversation.operations import Operations
-    from lousa.memory_layers.execution.artifacts import Artifacts
-    from lousa.memory_layers.execution.executions import Executions
-
     assert principal.execution is not None
     board = Board(
         path.connections,
@@ -162,15 +150,16 @@ async def test_the_board_is_in_the_ledger_in_order_and_goes_once_it_is_over(
     assert await path.connections.redis.ttl(changes) == -1
     executions = Executions(path.connections)
     await executions.finish(principal, principal.execution, "accepted")
-    async with asyncio.timeout(10):
-        while not (await executions.get(principal, principal.execution)).drained:
-            await asyncio.sleep(0.05)
+
+    async def drained() -> bool:
+        assert principal.execution is not None
+        return (await executions.get(principal, principal.execution)).drained
+
+    await eventually(drained)
     assert 0 < await path.connections.redis.ttl(changes) <= 24 * 3600
 
 
 async def test_a_board_that_failed_can_still_be_taken_up(path: WritePath, principal: Principal) -> None:
-    from lousa.memory_layers.execution.executions import Executions
-
     assert principal.execution is not None
     executions = Executions(path.connections)
     await executions.finish(principal, principal.execution, "failed")

@@ -11,6 +11,7 @@ import pytest
 from lousa.infra.errors import BadInput, LedgerUnavailable, WrongTenant
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
+from lousa.memory_layers.execution.decisions import decision_value, recent
 from lousa.memory_layers.records import Fact, MemoryKind
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ async def test_an_operation_that_is_sent_again_is_applied_once(
     path: WritePath, principal: Principal, kind: MemoryKind
 ) -> None:
     memory = path.memory(principal, "once is enough", kind=kind)
-    receipts = await asyncio.gather(
-        *(path.router.remember(principal, memory, operation=memory.id) for _ in range(5))
-    )
+    receipts = await asyncio.gather(*(path.router.remember(principal, memory, operation=memory.id) for _ in range(5)))
     settled = [await receipt.settled() for receipt in receipts]
     again = await (await path.router.remember(principal, memory, operation=memory.id)).settled()
     assert {(receipt.id, receipt.state) for receipt in [*settled, again]} == {(memory.id, "stored")}
@@ -60,8 +59,8 @@ async def test_an_operation_that_is_sent_again_is_applied_once(
 
 
 async def test_a_repeated_fact_gets_its_first_answer_whatever_came_since(path: WritePath, principal: Principal) -> None:
-    first = path.memory(principal, "a", fact=Fact(subject="Acme", predicate="city", object="Recife"), source="user", trust=1)
-    second = path.memory(principal, "b", fact=Fact(subject="Acme", predicate="city", object="Natal"), source="user", trust=1)
+    first = path.memory(principal, "a", fact=Fact(subject="Acme", predicate="city", object="Recife"))
+    second = path.memory(principal, "b", fact=Fact(subject="Acme", predicate="city", object="Natal"))
     stored = await path.router.remember(principal, first, operation=first.id)
     moved = await path.router.remember(principal, second, operation=second.id)
     assert moved.superseded == (first.id,)
@@ -151,8 +150,6 @@ async def test_nobody_writes_in_anothers_name(path: WritePath, principal: Princi
 
 
 async def test_a_decision_is_kept_with_its_reasons(path: WritePath, principal: Principal) -> None:
-    from lousa.memory_layers.execution.decisions import decision_value, recent
-
     value = decision_value("sign?", {"accept": True}, ["cap is fine"], [str(new_id())])
     decision = path.memory(principal, "sign? yes", kind=MemoryKind.DECISION, value=value, scope="private")
     await path.router.remember(principal, decision, operation=decision.id)

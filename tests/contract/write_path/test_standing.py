@@ -11,9 +11,8 @@ import pytest
 from lousa.infra.errors import NotFound
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
-from lousa.memory_layers.conversation.keys import journal_key
-from lousa.memory_layers.journal import Journal
-from lousa.memory_layers.records import Fact, MemoryKind
+from lousa.memory_layers.journal import Journal, Journaled
+from lousa.memory_layers.records import Fact, Memory, MemoryKind
 
 if TYPE_CHECKING:
     from .conftest import WritePath
@@ -54,14 +53,12 @@ async def test_what_is_forgotten_while_it_waits_never_arrives(path: WritePath, p
     await journal.renew("slow")
     memory = path.memory(principal, "too late")
     # A relay that lives and dawdles: the entry is taken and not committed.
-    await asyncio.gather(journal.take([principal.tenant], "slow", 1, timedelta(seconds=5)), _later(path, principal, memory))
+    await asyncio.gather(journal.take([principal.tenant], "slow", 1, timedelta(seconds=5)), _later(journal, memory))
     with pytest.raises(NotFound):
         await path.router.forget(replace(principal, agent="x"), memory.id, "not mine", new_id())
     await path.router.forget(principal, memory.id, "changed my mind", new_id())
     await journal.resign("slow")
-    async with asyncio.timeout(10):
-        while await path.connections.redis.xlen(journal_key(principal.tenant)):
-            await asyncio.sleep(0.02)
+    await path.journal_is_empty(principal)
     assert await path.count(principal, "memory") == 0
     trail = await path.trail(principal)
     assert sorted(entry.outcome for entry in trail) == ["forgotten", "withdrawn"]
@@ -106,11 +103,6 @@ async def test_confirming_what_is_known_already_points_to_it(path: WritePath, pr
     assert (receipt.id, receipt.state) == (known.id, "duplicate")
 
 
-async def _later(path: WritePath, principal: Principal, memory: object) -> None:
-    from lousa.memory_layers.journal import Journaled
-
+async def _later(journal: Journal, memory: Memory) -> None:
     await asyncio.sleep(0.2)
-    write = Journaled(operation=memory.id, memory=memory)  # pyright: ignore
-    flat = write.fields()
-    entry = dict(zip(flat[::2], flat[1::2], strict=True))
-    await path.connections.redis.xadd(journal_key(principal.tenant), entry)  # pyright: ignore
+    await journal.append(memory.tenant, Journaled(operation=memory.id, memory=memory))
