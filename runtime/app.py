@@ -8,7 +8,7 @@ connections go, and the connections are gone before the last process out stops t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncGenerator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -85,7 +85,7 @@ class Runtime:
         tenant: str | None = None,
         progress: Listener | None = None,
     ) -> Result:
-        """Go on with an execution that was interrupted, or that waits for an answer; nothing that was finished runs again.
+        """Go on with an execution that was interrupted or waits for an answer; nothing that was finished runs again.
 
         Without `pipeline`, the one that this program ran under the same name, or the file it was loaded from.
 
@@ -101,8 +101,8 @@ class Runtime:
             found = load_file(record.source).pipeline
         if found is None:
             raise BadInput(
-                f"execution {identifier} was run by a pipeline called {record.pipeline!r} that this program does not know:"
-                " pass it, runtime.resume(id, pipeline)"
+                f"execution {identifier} was run by a pipeline called {record.pipeline!r} that this program does not"
+                " know: pass it, runtime.resume(id, pipeline)"
             )
         principal = self._principal("pipeline", record.session, tenant=tenant)
         given = {} if answer is _UNSET else {"answer": answer}
@@ -171,7 +171,7 @@ class Runtime:
 @asynccontextmanager
 async def open(
     settings: Settings | None = None, *, clock: Clock | None = None, **overrides: object
-) -> AsyncIterator[Runtime]:
+) -> AsyncGenerator[Runtime]:
     """Open Lousa: start or join its servers, bring the schema up to date, run a relay.
 
     Args:

@@ -1,25 +1,26 @@
 """A contract review by ten readers, an archivist and a critic, on one blackboard.
 
-The planner puts each agreement on the board and looks whether a memory of it exists. For one that was read before, character for
-character, the archivist brings back what was found; for any other, ten readers look for one clause each, all at once. The
-critic asks for a second look at what a document should have and nobody found; the reader of that clause then accepts what
-is less certain. Then the critic compares what related documents say, decides, and remembers each document for another day.
+The planner puts each agreement on the board and looks whether a memory of it exists. For one that was read before,
+character for character, the archivist brings back what was found; for any other, ten readers look for one clause each,
+all at once. The critic asks for a second look at what a document should have and nobody found; the reader of that
+clause then accepts what is less certain. Then the critic compares what related documents say, decides, and remembers
+each document for another day.
 
-What a reader is certain of becomes a fact in the graph, under the agreement's title and parties, so that a later version
-which says something else supersedes it.
+What a reader is certain of becomes a fact in the graph, under the agreement's title and parties, so that a later
+version which says something else supersedes it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-
-from rich.console import RenderableType
 
 from lousa import Accept, Desk, Finding, Hit, Outcomes, Pipeline, Result, Revise, Task
 from lousa.infra.errors import BadInput
 from lousa.memory_layers.records import Json
+from rich.console import RenderableType
 
 from . import contradictions as disagreements
 from . import report as reports
@@ -43,7 +44,9 @@ def goal(arguments: list[str]) -> Json:
     names = [path.name for path in paths]
     for path in paths:
         if names.count(path.name) > 1:
-            raise BadInput(f"two files are called {path.name!r}: findings name their document, so give them different names")
+            raise BadInput(
+                f"two files are called {path.name!r}: findings name their document, so give them different names"
+            )
         try:
             read_document(path)
         except DocumentError as error:
@@ -81,9 +84,11 @@ async def planner(desk: Desk, goal: Mapping[str, Json]) -> Sequence[Task]:
 
 
 async def _earlier_reviews(desk: Desk, one: Document, at_hand: set[str]) -> tuple[Hit | None, Hit | None]:
-    """The memory of the same characters, and the newest of another version: the same name, or the same parties and title."""
+    """The memory of the same characters, and the newest of another version: of that name, or its parties and title."""
     subject = _subject(one)
-    hits = [hit for hit in await desk.recall(_label(one), k=10, kinds=["semantic"]) if hit.metadata.get("rules") == RULES]
+    hits = [
+        hit for hit in await desk.recall(_label(one), k=10, kinds=["semantic"]) if hit.metadata.get("rules") == RULES
+    ]
     same = next((hit for hit in hits if hit.metadata.get("digest") == one.digest), None)
     others = [
         hit
@@ -140,20 +145,28 @@ async def _document(desk: Desk, task: Task) -> Document:
     given = task.input
     assert isinstance(given, dict)
     name = str(given["document"])
-    return document(name, str(await desk.board.read(f"documents/{name}")))
+    return _opened(name, str(await desk.board.read(f"documents/{name}")))
+
+
+@lru_cache(maxsize=128)
+def _opened(name: str, text: str) -> Document:
+    """Ten readers ask for the same document, one after the other."""
+    return document(name, text)
 
 
 async def critic(desk: Desk, findings: Outcomes) -> Accept | Revise:
     """Asks once for a second look at what is missing; then compares, decides and remembers."""
     texts = await desk.board.read_all("documents/*")
-    documents = [document(field.removeprefix("documents/"), str(text)) for field, text in texts.items()]
+    documents = [_opened(field.removeprefix("documents/"), str(text)) for field, text in texts.items()]
     found = Findings.gather([*findings.earlier, *findings])
     missing = {
         one.name: [] if one.name in found.recalled else disagreements.missing(one, found.quotations(one.name))
         for one in documents
     }
     again = [
-        Task(clause, {"document": name}, id=f"{clause}/{name}/again") for name, clauses in missing.items() for clause in clauses
+        Task(clause, {"document": name}, id=f"{clause}/{name}/again")
+        for name, clauses in missing.items()
+        for clause in clauses
     ]
     if again and not findings.earlier:
         return Revise(again, f"{len(again)} clauses that one would expect were not found at first sight")
@@ -212,5 +225,8 @@ def render(report: Json) -> RenderableType:
 
 
 pipeline = Pipeline(
-    planner, workers={**{clause: reader(clause) for clause in CLAUSES}, "archivist": archivist}, critic=critic, name="contract review"
+    planner,
+    workers={**{clause: reader(clause) for clause in CLAUSES}, "archivist": archivist},
+    critic=critic,
+    name="contract review",
 )

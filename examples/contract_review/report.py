@@ -1,7 +1,8 @@
 """What a review says in the end: for a program as JSON, for a person as a page on the screen.
 
-`Findings` puts the outcomes of all rounds together; `review_of` makes the one value that goes on the board, that the JSON
-report is and that the page is drawn from. A task that failed is told as unread: a clause nobody looked for is not missing.
+`Findings` puts the outcomes of all rounds together; `review_of` makes the one value that goes on the board, that the
+JSON report is and that the page is drawn from. A task that failed is told as unread: a clause nobody looked for is not
+missing.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lousa import Failure, Outcome, Skipped
+from lousa.memory_layers.records import Json
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-
-from lousa import Failure, Outcome, Skipped
-from lousa.memory_layers.records import Json
 
 from .clauses import CLAUSES, Quotation
 from .contradictions import Contradiction
@@ -65,7 +65,10 @@ class Findings:
         """What was quoted from one document."""
         return [
             Quotation(
-                clause=str(item["clause"]), start=int(str(item["start"])), end=int(str(item["end"])), text=str(item["text"])
+                clause=str(item["clause"]),
+                start=int(str(item["start"])),
+                end=int(str(item["end"])),
+                text=str(item["text"]),
             )
             for item in self.found[name]
         ]
@@ -95,7 +98,8 @@ def review_of(
     return {
         "findings": [item for name in names for item in findings.found[name]],
         "contradictions": [
-            {"documents": [*c.documents], "clause": c.clause, "a": c.a, "b": c.b, "reason": c.reason} for c in contradictions
+            {"documents": [*c.documents], "clause": c.clause, "a": c.a, "b": c.b, "reason": c.reason}
+            for c in contradictions
         ],
         "missing": [
             {"document": name, "clause": clause}
@@ -113,6 +117,7 @@ def review_of(
 
 def summary(review: JsonObject) -> str:
     """The decision in one sentence."""
+
     def count(key: str) -> int:
         items = review[key]
         assert isinstance(items, list)
@@ -131,7 +136,9 @@ def summary(review: JsonObject) -> str:
     what = f"{documents} agreement{'' if documents == 1 else 's'}"
     if not troubles:
         return f"{what} reviewed: nothing stands against signing"
-    return f"{what} reviewed: not to be signed as {'it stands' if documents == 1 else 'they stand'}, {', '.join(troubles)}"
+    return (
+        f"{what} reviewed: not to be signed as {'it stands' if documents == 1 else 'they stand'}, {', '.join(troubles)}"
+    )
 
 
 def reasons(review: JsonObject) -> list[str]:
@@ -142,7 +149,9 @@ def reasons(review: JsonObject) -> list[str]:
         assert isinstance(documents, list)
         lines.append(f"{item['clause']}: {documents[0]} and {documents[1]} disagree, {item['reason']}")
     lines += [f"{item['document']}: no {_spoken(item['clause'])} clause" for item in objects(review["missing"])]
-    lines += [f"{i['document']}: {_spoken(i['clause'])} was not read, {i['because']}" for i in objects(review["unread"])]
+    lines += [
+        f"{i['document']}: {_spoken(i['clause'])} was not read, {i['because']}" for i in objects(review["unread"])
+    ]
     return lines
 
 
@@ -176,11 +185,15 @@ def page(review: JsonObject) -> RenderableType:
         parts.append(Text(f"  {documents[0]}: “{_short(str(item['a']), 160)}”"))
         parts.append(Text(f"  {documents[1]}: “{_short(str(item['b']), 160)}”"))
     for item in objects(review["changed"]):
-        parts.append(Text(f"\nChanged since {item['since']}: {_spoken(item['clause'])} of {item['document']}", style="bold cyan"))
+        parts.append(
+            Text(f"\nChanged since {item['since']}: {_spoken(item['clause'])} of {item['document']}", style="bold cyan")
+        )
         parts.append(Text(f"  before: “{_short(str(item['before']), 160)}”"))
         parts.append(Text(f"  now:    “{_short(str(item['after']), 160)}”"))
-    for item in objects(review["unread"]):
-        parts.append(Text(f"\nNot read: {_spoken(item['clause'])} of {item['document']}: {item['because']}", style="bold red"))
+    parts += [
+        Text(f"\nNot read: {_spoken(item['clause'])} of {item['document']}: {item['because']}", style="bold red")
+        for item in objects(review["unread"])
+    ]
     if review["recalled"]:
         parts.append(
             Text(
