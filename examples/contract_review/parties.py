@@ -40,7 +40,8 @@ _SUFFIX = (
     r"N\.A|PTE\b|Sdn Bhd|SAS\b|SA\b|AB\b|KG\b|Oy\b)\.?)"
 )
 _ORGANISATION = re.compile(
-    rf"(?<![\w.])({_NAME}?(?:{_SPACE}\([A-Z][\w. ]{{1,24}}\))" rf"?(?:,?{_SPACE}{_SUFFIX}(?=[\s,.;:()\"“”'*)–-]|$))+)"
+    rf"(?<![\w.])({_NAME}?(?:{_SPACE}em{_SPACE}{_NAME})?(?:{_SPACE}\([A-Z][\w. ]{{1,24}}\))?"
+    rf"(?:,?{_SPACE}{_SUFFIX}(?=[\s,.;:()\"“”'*)–-]|$))+)"
 )
 _NAMED_KIND = re.compile(
     r"(?<![\w.])((?:(?i:universidade|associação|cooperativa|fundação|instituto|condomínio|"

@@ -31,7 +31,7 @@ _ORDINAL = r"(?:primeir|segund|terceir|quart|quint|sext|s[ée]tim|oitav|non|d[é
 _LABEL = re.compile(
     r"[\s#>*_|]*(?:par[áa]grafo\s+\w+(?:[ºª°]|\b)\s*[.:–—-]*\s*|§\s*(?:\d+[ºª°]?|"
     rf"[úu]nico)\s*[.:–—-]*\s*|{_ORDINAL}\s*[–—-]\s+|"
-    r"cl[áa]usula\s+\w+[ºª]?(?:\s+\w+)?\s*[.:–—-]+\s+|art(?:igo|\.)\s*\d+[ºo°]?\s*[.:–—-]*\s+|"
+    r"cl[áa]usula\s+\w+[ºª]?(?:\s+\w+)?\s*[.:–—-]+\s+|(?:art(?:igo|\.)|item)\s*\d+[ºo°]?\s*[.:–—-]*\s+|"
     rf"{_MARKER}\s*)?(?:\[x\])?[\s*_]*",
     re.IGNORECASE,
 )

@@ -65,7 +65,7 @@ PT = Cues(
         ),
         (
             3.5,
-            r"\b(?:com|em) reserva\b|\bficam? (?:so )?entre as partes\b|\bguard\w+ para si\b|"
+            r"\b(?:com|em) reserva\b|\bficam? (?:so )?entre (?:as partes|nos)\b|\bguard\w+ para si\b|"
             r"\bnao (?:serao|sera|podem ser|devem ser) (?:divulgad|revelad|compartilhad|publicad)\w+|"
             r"\bnao (?:comenta|revela|divulga)\w*\b|\bcobert[oa] pelo segredo",
         ),

@@ -85,6 +85,7 @@ PT = Cues(
             r"por conveniencia|qualquer motivo|injustificadamente|unilateral\w*|por vontade|"
             r"quando quiser|a qualquer (?:tempo|momento)|a todo tempo)\b",
         ),
+        (2, r"\b(?:aviso|pre-aviso|antecedencia)\b.{0,40}\b(?:rescis|denuncia|resilic|saida|encerra|distrato)"),
         (
             2.5,
             r"\b(?:aviso|avis\w+|notifica\w*|pre-aviso|comunica\w*|antecedencia|"
