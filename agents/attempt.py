@@ -100,13 +100,12 @@ class Workplace(Protocol):
         """Make the token of a failed attempt stale."""
         ...
 
-    def retried(self, step: Step, attempt: int, why: Exhausted) -> None:
-        """An attempt failed and there will be another."""
-        ...
+
+Retried = Callable[[Step, int, Exhausted], None]
 
 
-async def attempt(step: Step, place: Workplace) -> Json | Exhausted:
-    """Run a step to its end: what was written, or why there is nothing.
+async def attempt(step: Step, place: Workplace, retried: Retried) -> Json | Exhausted:
+    """Run a step to its end: what was written, or why there is nothing. `retried` hears of each attempt but the last.
 
     Raises:
         ServerUnavailable: the board is gone; the step has no outcome yet.
@@ -128,7 +127,7 @@ async def attempt(step: Step, place: Workplace) -> Json | Exhausted:
             await place.let_go(hold)
         if number > step.retries or isinstance(failed.error, FINAL):
             return failed
-        place.retried(step, number, failed)
+        retried(step, number, failed)
         await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (number - 1)) * random.uniform(0.8, 1.2))
 
 

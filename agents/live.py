@@ -1,40 +1,35 @@
 """A run as it goes on: what the graph's nodes call, and what a node of a user's own finds in ``runtime.context``.
 
-It holds no state that is not on the board. A run that starts again is given what the board has, under the fields of
-`written`, and each step asks first whether its result is there. What is there is taken; what is not is done, under a
-claim, and written under that claim. The run itself is claimed too (see `ownership`), and whatever it writes carries
-that claim's fence, so of two processes that believe to run the same execution only one can write.
-
-A task that is run again in a later round is given, with its desk, the versions of the fields it wrote before: it may
-write over its own words without having read them, and still not over anybody else's.
+It holds no state that is not on the board. A run that starts again is given what the board has, and each step asks
+first whether its result is there. What is there is taken; what is not is done, under a claim, and written under it
+(see `attempt` and `workplace`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict, cast
 from uuid import UUID
 
 from ..infra.errors import PipelineError, RunFailed
 from ..infra.identity import Principal
-from ..memory_layers.conversation.board import ANY, Board, Conflict
 from ..memory_layers.conversation.changes import RESERVED, TASK
-from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.guard import LARGEST_VALUE
 from ..memory_layers.records import Json
-from .attempt import Exhausted, Hold, Step, There, attempt
+from .attempt import Exhausted, Step, attempt
 from .contract import Accept, Escalate, Failure, Finding, Outcome, Outcomes, Reject, Revise, Skipped, Task, Verdict
 from .desk import Desk
-from .effects import Outside
 from .ownership import Heartbeat, Held
 from .parts import Call
 from .pipeline import Pipeline
 from .plan import check_plan, seconds, to_json
 from .progress import Teller
 from .services import Services
+from .tracing import traced
 from .work import work_off
+from .workplace import Workplace
 from .written import (
     outcome_field,
     outcomes_in,
@@ -48,6 +43,9 @@ from .written import (
     write_plan,
     write_verdict,
 )
+
+CRITIC = RESERVED + "critic"
+"""The critic's claim."""
 
 Turn = Literal["accept", "revise", "reject", "escalate"]
 
@@ -100,14 +98,13 @@ class Live:
 
     def __post_init__(self) -> None:
         self.execution = cast(UUID, self.principal.execution)
-        self._resumed = self.written is not None
         self._written = dict(self.written or {})
-        self._board = self._own_board("pipeline", self.run)
-        self._outside = Outside(self.services.effects, self.execution)
+        self._place = Workplace(
+            self.services, self.principal, run=self.run, heartbeat=self.heartbeat, resumed=self.written is not None
+        )
         self._desks: dict[tuple[str, int], Desk] = {}
         self._plans: list[tuple[Task, ...]] = []
         self._outcomes: list[list[Outcome]] = []
-        self._wrote: dict[str, dict[str, int]] = {}
 
     # What the graph's nodes call
 
@@ -133,7 +130,7 @@ class Live:
         done = outcomes_in(self._written, plan)
         for task in plan:
             if task.id in done:
-                self._recall_wrote(task)
+                self._place.recall(TASK + task.id, self._written[outcome_field(round, task.id)])
         outcomes = await work_off(
             plan,
             self._work_on,
@@ -148,6 +145,7 @@ class Live:
         if verdict_field(round) not in self._written:
             outcomes = Outcomes(self._outcomes[-1], [outcome for past in self._outcomes[:-1] for outcome in past])
             await self._judge(verdict_field(round), round, self.pipeline.critic.call, outcomes)
+        self._place.recall(CRITIC, self._written[verdict_field(round)])
         verdict = read_verdict(self._written[verdict_field(round)], round)
         number = 0
         while isinstance(verdict, Escalate):
@@ -157,6 +155,7 @@ class Live:
                     self.asked = Asked(round=round, number=number, question=verdict)
                     break
                 await self._resolve(place, round, verdict, self.answer.said)
+            self._place.recall(CRITIC, self._written[place])
             verdict = read_verdict(self._written[place], round)
             number += 1
         if isinstance(verdict, Revise) and round == self.pipeline.max_rounds:
@@ -175,7 +174,7 @@ class Live:
         if isinstance(verdict, (Accept, Reject)):
             goal = json.dumps(self.goal, ensure_ascii=False)
             asked = f"{self.pipeline.name} on {goal if len(goal) <= 500 else goal[:499] + '…'}"
-            desk = self._lay_desk("critic", self.run, f"{RESERVED}decision/{round}", round)
+            desk = self._place.desk("critic", f"{RESERVED}decision/{round}", round)
             await desk.decide(asked, verdict.decision, reasons=verdict.reasons, evidence=verdict.evidence)
 
     # What nodes of a user's own may use
@@ -184,7 +183,7 @@ class Live:
         """The desk of a node, by a name of its own. What it does is done once, if it does the same when run again."""
         place = (agent, self.rounds)
         if place not in self._desks:
-            self._desks[place] = self._lay_desk(agent, self.run, f"{RESERVED}node/{agent}", self.rounds)
+            self._desks[place] = self._place.desk(agent, f"{RESERVED}node/{agent}", self.rounds)
         return self._desks[place]
 
     @property
@@ -192,40 +191,6 @@ class Live:
         """The outcomes of the last round; `earlier` has those before."""
         past = [outcome for outcomes in self._outcomes[:-1] for outcome in outcomes]
         return Outcomes(self._outcomes[-1] if self._outcomes else (), past)
-
-    # What attempts use
-
-    async def hold(self, step: Step) -> Hold | There:
-        """Claim a step; or what came of it, if the process that was overtaken still got there."""
-        claim = await self._board.claim(step.task, self._lease, over=ANY)
-        if claim is None:
-            raise RuntimeError(f"the claim of {step.task!r} was refused to the run that may take it over")
-        if self._resumed and (there := await self._board.read(step.field)) is not None:
-            return There(value=there)
-        held = self.heartbeat.keep(claim)
-        seen = self._wrote.get(step.task)
-        desk = self._lay_desk(step.agent, held, step.field, step.round, work=step.work, seen=seen)
-        return Hold(step=step, held=held, desk=desk)
-
-    async def write(self, hold: Hold, value: Json) -> Json:
-        """Write what came of a step, under its claim; what is there already stands."""
-        step = hold.step
-        self._note_wrote(hold)
-        if step.work is not None:
-            value = {**cast(dict[str, Json], value), **self._wrote_by(step.task)}
-        came = await _written_once(self._own_board(step.agent, hold.held), step.field, value)
-        hold.held.forget()
-        return came
-
-    async def let_go(self, hold: Hold) -> None:
-        """Make the token of a failed attempt stale."""
-        self._note_wrote(hold)
-        await hold.held.let_go()
-
-    def retried(self, step: Step, attempt: int, why: Exhausted) -> None:
-        """An attempt failed and there will be another."""
-        name = step.work.id if step.work else ""
-        self.tell("retried", round=step.round, task=name, agent=step.agent, attempt=attempt, text=why.words)
 
     # Within
 
@@ -255,7 +220,7 @@ class Live:
             retries=self.pipeline.retries,
             timeout=self._timeout(None),
         )
-        came = await attempt(step, self)
+        came = await attempt(step, self._place, self._retried)
         if not isinstance(came, Exhausted):
             self._written[field] = came
         elif isinstance(came.error, PipelineError):
@@ -276,7 +241,9 @@ class Live:
             agent=task.worker,
             round=task.round,
             field=outcome_field(task.round, task.id),
-            call=lambda desk, number: part.call(desk, _copy(task, number)),
+            call=lambda desk, number: traced(
+                task.worker, task.id, task.round, number, lambda: part.call(desk, _copy(task, number))
+            ),
             write=lambda value, number: write_outcome(
                 replace(value if isinstance(value, Finding) else Finding(cast(Json, value)), task=task, attempts=number)
             ),
@@ -284,10 +251,10 @@ class Live:
             timeout=self._timeout(task),
             work=task,
         )
-        came = await attempt(step, self)
+        came = await attempt(step, self._place, self._retried)
         if isinstance(came, Exhausted):
-            failure = {**write_outcome(Failure(task, came.words, came.attempts)), **self._wrote_by(step.task)}
-            came = await _written_once(self._board, step.field, failure)
+            failure = write_outcome(Failure(task, came.words, came.attempts))
+            came = await self._place.conclude(step.field, failure, of=step.task)
         outcome = read_outcome(came, replace(task, needed={}))
         if isinstance(outcome, Failure):
             self.tell("failed", round=task.round, task=task.id, agent=task.worker, text=outcome.error)
@@ -297,7 +264,7 @@ class Live:
 
     async def _skip(self, skipped: Skipped) -> None:
         task = skipped.task
-        await _written_once(self._board, outcome_field(task.round, task.id), write_outcome(skipped))
+        await self._place.conclude(outcome_field(task.round, task.id), write_outcome(skipped))
         self.tell("skipped", round=task.round, task=task.id, agent=task.worker, text=skipped.because)
 
     async def _judge(self, field: str, round: int, call: Call, *words: object) -> None:
@@ -313,12 +280,12 @@ class Live:
     async def _resolve(self, field: str, round: int, question: Escalate, said: Verdict | Json) -> None:
         """Make a verdict of an answer."""
         if isinstance(said, (Accept, Reject, Revise)):
-            self._written[field] = await _written_once(self._board, field, write_verdict(said))
+            self._written[field] = await self._place.conclude(field, write_verdict(said))
         elif self.pipeline.arbiter is not None:
             await self._judge(field, round, self.pipeline.arbiter.call, question, said)
         else:
             accepted = write_verdict(Accept(cast(Json, said), [f"answered by a person: {question.question}"]))
-            self._written[field] = await _written_once(self._board, field, accepted)
+            self._written[field] = await self._place.conclude(field, accepted)
 
     def checked(self, verdict: object, round: int) -> Verdict:
         """A verdict that can be written.
@@ -334,8 +301,8 @@ class Live:
         if isinstance(verdict, (Accept, Reject, Escalate)):
             if (size := len(json.dumps(write_verdict(verdict)))) > LARGEST_VALUE:
                 raise PipelineError(
-                    f"the critic's verdict holds {size:,} bytes, at most {LARGEST_VALUE:,} fit: write the whole of it to"
-                    " the board, and decide with what a person reads"
+                    f"the critic's verdict holds {size:,} bytes, at most {LARGEST_VALUE:,} fit: write the whole of it"
+                    " to the board, and decide with what a person reads"
                 )
             return verdict
         raise PipelineError(
@@ -356,81 +323,13 @@ class Live:
     def _latest(self) -> dict[str, Outcome]:
         return {outcome.task.id: outcome for outcomes in self._outcomes for outcome in outcomes}
 
-    def _recall_wrote(self, task: Task) -> None:
-        there = cast(dict[str, Json], self._written[outcome_field(task.round, task.id)])
-        wrote = cast(dict[str, int], there.get("wrote", {}))
-        self._wrote.setdefault(TASK + task.id, {}).update(wrote)
-
-    def _note_wrote(self, hold: Hold) -> None:
-        """Remember the fields that an attempt wrote, with the versions it knows of them."""
-        board = hold.desk.board
-        if board.wrote:
-            known = self._wrote.setdefault(hold.step.task, {})
-            known.update({field: board.seen[field] for field in board.wrote})
-
-    def _wrote_by(self, name: str) -> dict[str, Json]:
-        wrote = self._wrote.get(name)
-        return {"wrote": {**wrote}} if wrote else {}
+    def _retried(self, step: Step, attempt: int, why: Exhausted) -> None:
+        name = step.work.id if step.work else ""
+        self.tell("retried", round=step.round, task=name, agent=step.agent, attempt=attempt, text=why.words)
 
     def _timeout(self, task: Task | None) -> float:
         own = task.timeout if task is not None else None
         return seconds(own or self.pipeline.timeout or self.services.settings.task_timeout)
-
-    @property
-    def _lease(self) -> float:
-        return self.services.settings.lease.total_seconds()
-
-    def _lay_desk(
-        self,
-        agent: str,
-        held: Held,
-        of: str,
-        round: int,
-        *,
-        work: Task | None = None,
-        seen: Mapping[str, int] | None = None,
-    ) -> Desk:
-        """A desk under a claim; its operation ids derive from `of` and the round."""
-        principal = replace(self.principal, agent=agent)
-        operations = Operations(self.execution, task=of, round=round)
-        board = Board(
-            self.services.connections,
-            principal,
-            feed=self.services.feed,
-            artifacts=self.services.artifacts,
-            operations=operations,
-            clock=self.services.clock,
-            fence=held.claim.fence,
-            seen=seen,
-        )
-        return Desk(
-            self.services,
-            principal,
-            board=board,
-            operations=operations,
-            outside=self._outside,
-            alive=held.claim.renew,
-            task=work,
-        )
-
-    def _own_board(self, agent: str, held: Held) -> Board:
-        """A board for the runtime's own fields, under a claim."""
-        return Board(
-            self.services.connections,
-            replace(self.principal, agent=agent),
-            feed=self.services.feed,
-            artifacts=self.services.artifacts,
-            operations=Operations(self.execution),
-            clock=self.services.clock,
-            fence=held.claim.fence,
-            reserved=True,
-        )
-
-
-async def _written_once(board: Board, field: str, value: Json) -> Json:
-    """Write a field that nobody wrote yet; what is there stands. What the field holds now."""
-    answer = await board.write(field, value)
-    return answer.value if isinstance(answer, Conflict) else value
 
 
 def _copy(task: Task, attempt: int) -> Task:

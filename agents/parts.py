@@ -46,8 +46,7 @@ def part_of(given: object, method: Method, role: str, *, name: str | None = None
         bound = getattr(given, method)
         _require_async(bound, f"{role} {own!r}", f"async def {method}(self, desk, …)")
         return Part(name=own, call=bound, given=given)
-    target = given if inspect.isroutine(given) or isinstance(given, functools.partial) else _call_of(given)
-    _require_async(target, f"{role} {own!r}", f"async def {own}(desk, …)")
+    _require_async(_called(given), f"{role} {own!r}", f"async def {own}(desk, …)")
     return Part(name=own, call=cast(Call, given), given=given)
 
 
@@ -79,8 +78,10 @@ def workers_of(given: Iterable[object] | Mapping[str, object]) -> dict[str, Part
     return workers
 
 
-def _call_of(given: object) -> object:
-    """The method that calling an object runs; None when it cannot be called."""
+def _called(given: object) -> object:
+    """The function that calling `given` runs; None when it cannot be called."""
+    if inspect.isroutine(given) or isinstance(given, functools.partial):
+        return cast(object, given)
     return cast(object, getattr(type(given), "__call__", None))  # noqa: B004  # not whether it is there, but what
 
 

@@ -16,7 +16,7 @@ nobody has approved what was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from .parts import Call, Part, part_of, workers_of
 from .plan import seconds
 
 if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
     from langgraph.graph.state import CompiledStateGraph, StateGraph
 
     from .live import Live, State
@@ -46,6 +47,7 @@ class Pipeline:
         timeout: of one attempt; default `Settings.task_timeout`.
         parallel: how many tasks run at a time, at most.
         graph: the graph to run, made from `Pipeline.graph`.
+        callbacks: LangChain callback handlers; they see each node and each attempt of a task as a run, by ids only.
 
     Raises:
         PipelineError: a part cannot be used.
@@ -63,6 +65,7 @@ class Pipeline:
         timeout: timedelta | float | None = None,
         parallel: int = 16,
         graph: StateGraph[State, Live, State, State] | None = None,
+        callbacks: Sequence[BaseCallbackHandler] = (),
     ) -> None:
         if max_rounds < 1 or retries < 0 or parallel < 1 or (timeout is not None and seconds(timeout) <= 0):
             raise PipelineError(
@@ -78,6 +81,7 @@ class Pipeline:
         self.retries = retries
         self.timeout = timeout
         self.parallel = parallel
+        self.callbacks = tuple(callbacks)
         self._graph = graph
         self._compiled: CompiledStateGraph[State, Live, State, State] | None = None
 

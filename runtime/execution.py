@@ -237,7 +237,7 @@ async def _through(pipeline: Pipeline, live: Live) -> None:
     steps = 50 + 10 * pipeline.max_rounds  # a round is three nodes; the rest is for those that a user adds
     await pipeline.compiled().ainvoke(  # pyright: ignore[reportUnknownMemberType]  # LangGraph leaves a part open
         {"execution": str(live.execution), "round": 0, "verdict": "escalate"},
-        {"recursion_limit": steps, "run_name": pipeline.name},
+        {"recursion_limit": steps, "run_name": pipeline.name, "callbacks": [*pipeline.callbacks]},
         context=live,
     )
     if live.verdict is None:

@@ -11,10 +11,11 @@ from typing import Any
 
 import lousa
 import pytest
+from langchain_core.callbacks import AsyncCallbackHandler
 from lousa import Accept, Desk, Escalate, Finding, Outcomes, Pipeline, Reject, Revise, Runtime, Task
 from lousa.agents.progress import Progress
 from lousa.infra.embedded.supervisor import Endpoints
-from lousa.infra.errors import BadInput, NotFound, PipelineError, RunFailed, TaskFailed
+from lousa.infra.errors import BadInput, ExecutionBusy, NotFound, PipelineError, RunFailed, TaskFailed
 from lousa.memory_layers.records import Json
 
 
@@ -453,6 +454,73 @@ async def test_a_node_that_fails_fails_the_run_and_can_be_mended(runtime: Runtim
         await runtime.run(pipeline, [1])
     broken = False
     assert (await runtime.resume(failed.value.execution, pipeline)).decision == 2
+
+
+async def test_a_tracer_sees_nodes_and_tasks_and_no_content(runtime: Runtime):
+    seen: list[tuple[str, str]] = []
+
+    class Tracer(AsyncCallbackHandler):
+        async def on_chain_start(self, serialized: Any, inputs: Any, **more: Any) -> None:
+            seen.append((more["name"], str(inputs)))
+
+        async def on_chain_end(self, outputs: Any, **more: Any) -> None:
+            seen.append(("", str(outputs)))
+
+    result = await runtime.run(doubling(callbacks=[Tracer()], name="secretive"), [4242])
+    assert result.decision == 8484
+    names = {name for name, _ in seen}
+    assert {"secretive", "plan", "work", "double", "critique", "accept"} <= names
+    assert not [words for _, words in seen if "4242" in words or "8484" in words]
+
+
+async def test_a_run_that_is_cancelled_stops_its_workers_and_can_be_resumed_at_once(runtime: Runtime):
+    ended: list[str] = []
+    begun, let_through = asyncio.Event(), asyncio.Event()
+
+    async def patient(desk: Desk, task: Task) -> Finding:
+        begun.set()
+        try:
+            await let_through.wait()
+        except asyncio.CancelledError:
+            ended.append(task.id)
+            raise
+        return Finding(task.id)
+
+    async def planner(desk: Desk, goal: Json) -> list[Task]:
+        return [Task("double", 1), Task("patient", needs=["double-1"])]
+
+    pipeline = Pipeline(planner, workers=[double, patient], critic=passing)
+    going = asyncio.create_task(runtime.run(pipeline, None))
+    await begun.wait()
+    [execution] = await runtime.executions()
+    with pytest.raises(ExecutionBusy, match="this process runs"):
+        await runtime.resume(execution.id, pipeline)
+    going.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await going
+    assert ended == ["patient-1"]
+    assert (await runtime.execution(execution.id)).status == "running"
+    let_through.set()
+    assert (await runtime.resume(execution.id, pipeline)).decision == [True, True]
+
+
+async def test_the_critic_may_write_over_its_own_words_in_the_next_round_also_after_a_failure(runtime: Runtime):
+    broken = True
+
+    async def critic(desk: Desk, findings: Outcomes) -> Accept | Revise:
+        assert isinstance(await desk.board.write("summary", findings[0].task.round), lousa.Written)
+        if not findings.earlier:
+            return Revise(["double-1"])
+        if broken:
+            raise RuntimeError("boom")
+        return Accept(1)
+
+    pipeline = Pipeline(numbers, workers=[double], critic=critic, retries=0)
+    with pytest.raises(RunFailed) as failed:
+        await runtime.run(pipeline, [1])
+    broken = False
+    result = await runtime.resume(failed.value.execution, pipeline)
+    assert await result.board.read_all() == {"doubled/double-1": 2, "summary": 2}
 
 
 async def test_the_decision_is_in_the_record_with_its_reasons(runtime: Runtime):

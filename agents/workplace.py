@@ -1,0 +1,149 @@
+"""Where the work of a run is done: steps are claimed here, desks laid, and results written once.
+
+Everything is done under the run's own claim. It alone may claim the run's steps, and takes each over from whoever had
+it, since only an earlier attempt can have. So of two processes that believe to run the same execution, the one that was
+overtaken can neither begin a step nor write what came of one.
+
+A step that is run again in a later round (a task that is revised, the critic) is given, with its desk, the versions of
+the fields it wrote before: it may write over its own words without having read them, and still not over anybody
+else's. What came of a step says which fields it ``wrote``, so that another process knows it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+from uuid import UUID
+
+from ..infra.identity import Principal
+from ..memory_layers.conversation.board import ANY, Board, Conflict
+from ..memory_layers.conversation.operations import Operations
+from ..memory_layers.records import Json
+from .attempt import Hold, Step, There
+from .contract import Task
+from .desk import Desk
+from .effects import Outside
+from .ownership import Heartbeat, Held
+from .services import Services
+
+
+class Workplace:
+    """The claims, desks and results of one run. `resumed` says that another process may have been at it before.
+
+    Satisfies `attempt.Workplace`.
+    """
+
+    def __init__(
+        self, services: Services, principal: Principal, *, run: Held, heartbeat: Heartbeat, resumed: bool
+    ) -> None:
+        self._services = services
+        self._principal = principal
+        self._execution = cast(UUID, principal.execution)
+        self._run = run
+        self._heartbeat = heartbeat
+        self._resumed = resumed
+        self._lease = services.settings.lease.total_seconds()
+        self._outside = Outside(services.effects, self._execution)
+        self._board = self._own_board(principal.agent, run)
+        self._wrote: dict[str, dict[str, int]] = {}
+
+    async def hold(self, step: Step) -> Hold | There:
+        """Claim a step; or what came of it, if the process that was overtaken still got there.
+
+        Raises:
+            Stale: this run was overtaken itself.
+        """
+        claim = await self._board.claim(step.task, self._lease, over=ANY)
+        if claim is None:
+            raise RuntimeError(f"the claim of {step.task!r} was refused to the run that may take it over")
+        if self._resumed and (there := await self._board.read(step.field)) is not None:
+            return There(value=there)
+        held = self._heartbeat.keep(claim)
+        desk = self.desk(step.agent, step.field, step.round, held=held, work=step.work, seen=self._wrote.get(step.task))
+        return Hold(step=step, held=held, desk=desk)
+
+    async def write(self, hold: Hold, value: Json) -> Json:
+        """Write what came of a step, under its claim; what is there already stands, and is returned."""
+        self._note(hold)
+        board = self._own_board(hold.step.agent, hold.held)
+        came = await _written_once(board, hold.step.field, self._with_wrote(hold.step.task, value))
+        hold.held.forget()
+        return came
+
+    async def let_go(self, hold: Hold) -> None:
+        """Make the token of a failed attempt stale."""
+        self._note(hold)
+        await hold.held.let_go()
+
+    async def conclude(self, field: str, value: Json, *, of: str = "") -> Json:
+        """Write what came of something without an attempt of its own, in the run's name; what is there stands."""
+        return await _written_once(self._board, field, self._with_wrote(of, value))
+
+    def recall(self, of: str, came: Json) -> None:
+        """Know again, from what came of a step, which fields it wrote."""
+        wrote = cast(dict[str, int], cast(dict[str, Json], came).get("wrote", {}))
+        self._wrote.setdefault(of, {}).update(wrote)
+
+    def desk(
+        self,
+        agent: str,
+        of: str,
+        round: int,
+        *,
+        held: Held | None = None,
+        work: Task | None = None,
+        seen: Mapping[str, int] | None = None,
+    ) -> Desk:
+        """A desk under a claim, by default the run's; its operation ids derive from `of` and the round."""
+        held = held or self._run
+        principal = replace(self._principal, agent=agent)
+        operations = Operations(self._execution, task=of, round=round)
+        board = Board(
+            self._services.connections,
+            principal,
+            feed=self._services.feed,
+            artifacts=self._services.artifacts,
+            operations=operations,
+            clock=self._services.clock,
+            fence=held.claim.fence,
+            seen=seen,
+        )
+        return Desk(
+            self._services,
+            principal,
+            board=board,
+            operations=operations,
+            outside=self._outside,
+            alive=held.claim.renew,
+            task=work,
+        )
+
+    def _own_board(self, agent: str, held: Held) -> Board:
+        """A board for the runtime's own fields, under a claim."""
+        return Board(
+            self._services.connections,
+            replace(self._principal, agent=agent),
+            feed=self._services.feed,
+            artifacts=self._services.artifacts,
+            operations=Operations(self._execution),
+            clock=self._services.clock,
+            fence=held.claim.fence,
+            reserved=True,
+        )
+
+    def _note(self, hold: Hold) -> None:
+        board = hold.desk.board
+        if board.wrote:
+            known = self._wrote.setdefault(hold.step.task, {})
+            known.update({field: board.seen[field] for field in board.wrote})
+
+    def _with_wrote(self, of: str, value: Json) -> Json:
+        wrote = self._wrote.get(of)
+        return {**value, "wrote": {**wrote}} if wrote and isinstance(value, dict) else value
+
+
+async def _written_once(board: Board, field: str, value: Json) -> Json:
+    """Write a field that nobody wrote yet; what is there stands. What the field holds now."""
+    answer = await board.write(field, value)
+    return answer.value if isinstance(answer, Conflict) else value
