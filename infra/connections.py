@@ -8,7 +8,7 @@ connection, so a pooler in transaction mode may stand in between.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -64,10 +64,17 @@ class Connections:
         self._pool = AsyncConnectionPool(
             self.postgres_url, min_size=1, max_size=self.pool_size, open=False, timeout=10.0, name="lousa"
         )
-        await stack.enter_async_context(self._pool)
+        stack.push_async_callback(self._pool.close)
+        try:
+            await self._pool.open(wait=True, timeout=5.0)
+        except PoolTimeout as error:
+            raise ServerUnavailable(
+                f"Postgres at {without_password(self.postgres_url)} does not answer:"
+                " is it running, is LOUSA_POSTGRES_URL right?"
+            ) from error
 
     @asynccontextmanager
-    async def transaction(self, principal: Principal) -> AsyncIterator[Connection]:
+    async def transaction(self, principal: Principal) -> AsyncGenerator[Connection]:
         """One transaction as an agent: rows are seen and written under its identity alone."""
         async with self._acting(
             "lousa_app",
@@ -80,32 +87,32 @@ class Connections:
             yield connection
 
     @asynccontextmanager
-    async def system_transaction(self, tenant: str) -> AsyncIterator[Connection]:
+    async def system_transaction(self, tenant: str) -> AsyncGenerator[Connection]:
         """One transaction as the relay or a job, within one tenant; '' sees only the lists of executions and debts."""
         async with self._acting("lousa_system", tenant, "", "", "", []) as connection:
             yield connection
 
     @asynccontextmanager
-    async def owner_transaction(self) -> AsyncIterator[Connection]:
+    async def owner_transaction(self) -> AsyncGenerator[Connection]:
         """One transaction as the schema's owner: migrations and new vector tables, nothing else."""
         async with self._connection() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
-    async def _acting(self, role: str, *who: str | list[str]) -> AsyncIterator[Connection]:
+    async def _acting(self, role: str, *who: str | list[str]) -> AsyncGenerator[Connection]:
         async with self._connection() as connection, connection.transaction():
             await connection.execute(_ACT, (role, *who))
             yield connection
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
+    async def _connection(self) -> AsyncGenerator[Connection]:
         try:
             async with self._pool.connection() as connection:
                 yield connection
         except PoolTimeout as error:
             raise ServerUnavailable(
                 f"Postgres at {without_password(self.postgres_url)} gave no connection in {self._pool.timeout:g} s:"
-                " is it running, is LOUSA_POSTGRES_URL right, is max_connections high enough?"
+                " is it running, is its max_connections high enough?"
             ) from error
         except OperationalError as error:
             raise ServerUnavailable(f"Postgres at {without_password(self.postgres_url)} failed: {error}") from error

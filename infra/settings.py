@@ -56,13 +56,21 @@ class Settings(BaseSettings):
             raise ValueError("a tenant needs a name")
         return tenant
 
-    @field_validator("redis_url", "postgres_url")
+    @field_validator("redis_url")
     @classmethod
-    def _known_scheme(cls, url: str | None) -> str | None:
-        schemes = ("redis", "rediss", "unix", "postgres", "postgresql")
-        if url is not None and urlsplit(url).scheme not in schemes:
-            raise ValueError(f"expected an address that begins with one of {', '.join(s + '://' for s in schemes)}")
-        return url
+    def _redis(cls, url: str | None) -> str | None:
+        return _begins_with(url, "redis", "rediss", "unix")
+
+    @field_validator("postgres_url")
+    @classmethod
+    def _postgres(cls, url: str | None) -> str | None:
+        return _begins_with(url, "postgresql", "postgres")
+
+
+def _begins_with(url: str | None, *schemes: str) -> str | None:
+    if url is not None and urlsplit(url).scheme not in schemes:
+        raise ValueError(f"expected an address that begins with {' or '.join(f'{s}://' for s in schemes)}")
+    return url
 
 
 def load(**overrides: object) -> Settings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from uuid import uuid4
@@ -39,7 +39,7 @@ def servers() -> Iterator[Endpoints]:
 
 
 @pytest.fixture
-async def connections(servers: Endpoints) -> AsyncIterator[Connections]:
+async def connections(servers: Endpoints) -> AsyncGenerator[Connections]:
     """Open clients of both servers."""
     async with AsyncExitStack() as stack:
         opened = Connections(servers.redis_url, servers.postgres_url)
