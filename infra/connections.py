@@ -55,7 +55,7 @@ class Connections:
         self.blocking_redis = self._client(max_connections=1_000, socket_timeout=None)
         stack.push_async_callback(self.blocking_redis.aclose)
         try:
-            await self.redis.ping()
+            await self.redis.ping()  # pyright: ignore[reportUnknownMemberType]  # its stubs leave the arguments open
         except (RedisConnectionError, RedisTimeoutError, OSError) as error:
             raise ServerUnavailable(
                 f"Redis at {without_password(self.redis_url)} does not answer ({error}):"
@@ -118,7 +118,7 @@ class Connections:
             raise ServerUnavailable(f"Postgres at {without_password(self.postgres_url)} failed: {error}") from error
 
     def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:
-        pool = BlockingConnectionPool.from_url(
+        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # likewise
             self.redis_url,
             max_connections=max_connections,
             timeout=10,

@@ -19,7 +19,7 @@ _LOCK = 0x6C6F757361  # "lousa"
 
 def known() -> dict[int, str]:
     """The migrations in this program: number → SQL."""
-    files = resources.files(__package__).joinpath("migrations").iterdir()
+    files = resources.files(__package__ or "").joinpath("migrations").iterdir()
     numbered = {int(found[1]): file for file in files if (found := re.fullmatch(r"(\d{4})_\w+\.sql", file.name))}
     return {number: numbered[number].read_text(encoding="utf-8") for number in sorted(numbered)}
 
