@@ -264,8 +264,8 @@ class Board:
         fence = self.fence
         answer = cast(
             list[bytes],
-            await _BOARD(
-                self._connections.redis,
+            await self._feed.batch.run(
+                _BOARD,
                 self._changed,
                 operation.hex,
                 action,

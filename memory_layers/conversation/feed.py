@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 
 from ...infra.connections import Connections
 from ...infra.errors import ServerUnavailable
+from .batch import Batch
 from .changes import StoredChange, cursor_of, entries_of, number_of
 from .keys import board_keys
 from .script import Script, command
@@ -44,6 +45,7 @@ class Feed:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self.batch = Batch(connections)
         self._readers: dict[tuple[str, UUID], _Reader] = {}
         self._turns: WeakValueDictionary[tuple[str, UUID, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -126,6 +128,7 @@ class Feed:
     async def _close(self) -> None:
         for reader in list(self._readers.values()):
             await reader.close()
+        await self.batch.close()
 
 
 class Subscription:

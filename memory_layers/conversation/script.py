@@ -47,6 +47,10 @@ class Script:
         self._text = files(__name__.rpartition(".")[0]).joinpath(name).read_text(encoding="utf-8")
         self._digest = sha1(self._text.encode(), usedforsecurity=False).hexdigest().encode()
 
+    def words(self, keys: Sequence[str | bytes], *arguments: Word) -> tuple[Word, ...]:
+        """The command that runs it."""
+        return ("EVALSHA", self._digest, len(keys), *keys, *arguments)
+
     async def __call__(self, client: Redis, keys: Sequence[str | bytes], *arguments: Word) -> object:
         """Run it; the reply as the server sent it.
 
@@ -54,11 +58,36 @@ class Script:
             ServerUnavailable: the server did not answer, or cannot write.
         """
         try:
-            return await _send(client, "EVALSHA", self._digest, len(keys), *keys, *arguments)
+            return await _send(client, *self.words(keys, *arguments))
         except NoScriptError:
             return await command(client, "EVAL", self._text, len(keys), *keys, *arguments)
         except (RedisError, OSError) as error:
             raise _ours(error) from error
+
+
+Call = tuple[Script, Sequence[bytes], tuple[Word, ...]]
+
+
+async def call_all(client: Redis, calls: Sequence[Call]) -> list[object]:
+    """Run scripts in one trip; the reply of each, or its error.
+
+    Raises:
+        ServerUnavailable: the server did not answer.
+    """
+    pipeline = client.pipeline(transaction=False)
+    for script, keys, arguments in calls:
+        pipeline.execute_command(*script.words(keys, *arguments))  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+    try:
+        replies = cast(list[object], await pipeline.execute(raise_on_error=False))
+    except (RedisError, OSError) as error:
+        raise _ours(error) from error
+    for index, reply in enumerate(replies):
+        if isinstance(reply, NoScriptError):
+            script, keys, arguments = calls[index]
+            replies[index] = await script(client, keys, *arguments)
+        elif isinstance(reply, Exception):
+            replies[index] = _ours(reply)
+    return replies
 
 
 async def command(client: Redis, *words: Word) -> object:

@@ -1,0 +1,74 @@
+"""Batching: mutations that are wanted while others are under way go to the server together.
+
+A lone call is sent at once and pays nothing. When many tasks write at the same time, those that find `LANES` trips
+under way wait for the next one and share it: one connection, one sync of the server's file, one waking of this
+process. Each call still gets its own answer. Nothing here is needed for correctness: a trip that is sent again after a
+lost reply meets the answers of the first by its operation ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from ...infra.connections import Connections
+from .script import Call, Script, call_all
+
+LANES = 2
+LARGEST = 200
+"""Calls in one trip, at most."""
+
+
+class Batch:
+    """The trips of one process to its server."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._waiting: deque[tuple[Call, asyncio.Future[object]]] = deque()
+        self._under_way = 0
+        self._trips: set[asyncio.Task[None]] = set()
+
+    async def run(self, script: Script, keys: Sequence[bytes], *arguments: str | bytes | int) -> object:
+        """The reply of `script`, as `Script` gives it.
+
+        Raises:
+            ServerUnavailable: the server did not answer, or cannot write.
+        """
+        if self._under_way < LANES and not self._waiting:
+            self._under_way += 1
+            try:
+                return await script(self._connections.redis, keys, *arguments)
+            finally:
+                self._arrived()
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self._waiting.append(((script, keys, arguments), answer))
+        return await answer
+
+    async def close(self) -> None:
+        """Wait for what is under way."""
+        if self._trips:
+            await asyncio.wait(self._trips)
+
+    def _arrived(self) -> None:
+        self._under_way -= 1
+        calls: list[tuple[Call, asyncio.Future[object]]] = []
+        while self._waiting and len(calls) < LARGEST:
+            call, answer = self._waiting.popleft()
+            if not answer.done():  # else whoever asked was cancelled
+                calls.append((call, answer))
+        if calls:
+            self._under_way += 1
+            self._trips.add(trip := asyncio.create_task(self._travel(calls)))
+            trip.add_done_callback(self._trips.discard)
+
+    async def _travel(self, calls: list[tuple[Call, asyncio.Future[object]]]) -> None:
+        try:
+            replies = await call_all(self._connections.redis, [call for call, _ in calls])
+        except Exception as error:
+            replies = [error] * len(calls)
+        finally:
+            self._arrived()
+        for (_, answer), reply in zip(calls, replies, strict=True):
+            if not answer.done():
+                answer.set_exception(reply) if isinstance(reply, Exception) else answer.set_result(reply)
