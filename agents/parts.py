@@ -82,7 +82,7 @@ def _called(given: object) -> object:
     """The function that calling `given` runs; None when it cannot be called."""
     if inspect.isroutine(given) or isinstance(given, functools.partial):
         return cast(object, given)
-    return cast(object, getattr(type(given), "__call__", None))  # noqa: B004  # not whether it is there, but what
+    return cast(object, type(given).__call__) if callable(given) else None
 
 
 def _name(given: object, role: str) -> str:

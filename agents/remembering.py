@@ -153,10 +153,10 @@ class Remembering:
             sources=[item for item in evidence if isinstance(item, UUID)],
         )
 
-    async def forget(self, memory: UUID, reason: str, *, key: str | None = None) -> None:
+    async def forget(self, memory: UUID, reason: str, *, key: str | None = None) -> Receipt:
         """Withdraw a memory that this agent may change: no recall brings it back."""
         operation = self._operations.next(key, of=f"{self.principal.agent} forget {memory}")
-        await self._services.router.forget(self.principal, memory, reason, operation)
+        return await self._services.router.forget(self.principal, memory, reason, operation)
 
     async def recall(
         self,
