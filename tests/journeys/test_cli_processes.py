@@ -78,10 +78,20 @@ def running(environment: dict[str, str], slow: Path, tmp_path: Path) -> Iterator
 
 
 def started(environment: dict[str, str], *words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "lousa", *words]
     return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        [sys.executable, "-m", "lousa", *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        preexec_fn=_heeds_ctrl_c,
     )
+
+
+def _heeds_ctrl_c() -> None:
+    """A job in the background of a shell is started with SIGINT ignored, and would hand that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
@@ -109,6 +119,8 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
     _, err = running.communicate(timeout=20)
     assert running.returncode == code
     assert "interrupted" in err and "Traceback" not in err
+    checks = json.loads(ended(environment, "doctor", "--json").stdout)["checks"]
+    assert any(check["what"] == "interrupted" and told_id(err) in check["said"] for check in checks)
     (tmp_path / "go").touch()
     resumed = ended(environment, "resume", told_id(err), "--json")
     assert resumed.returncode == 0, resumed.stderr
@@ -122,11 +134,9 @@ def test_a_killed_run_goes_on_without_doing_again_what_was_finished(
     running.kill()
     running.communicate()
     (tmp_path / "go").touch()
-    open_ones = ended(environment, "doctor", "--json")
-    interrupted = [check for check in json.loads(open_ones.stdout)["checks"] if check["what"] == "interrupted"]
-    assert len(interrupted) == 1
-    identifier = interrupted[0]["said"].split("resume ")[1].split()[0]
-    resumed = ended(environment, "resume", identifier, "--json")
+    listed = json.loads(ended(environment, "board", "--json").stdout)["executions"]
+    assert [one["status"] for one in listed] == ["running"]
+    resumed = ended(environment, "resume", listed[0]["id"], "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)["decision"] == ["quick", "slow"]
     assert slow.with_suffix(".runs").read_text() == "x"
@@ -135,8 +145,6 @@ def test_a_killed_run_goes_on_without_doing_again_what_was_finished(
 def test_a_watcher_in_another_process_sees_changes_as_they_come(
     running: subprocess.Popen[str], environment: dict[str, str]
 ) -> None:
-    listed = ended(environment, "doctor", "--json")
-    assert listed.returncode == 0
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=20)
     identifier = told_id(err)
@@ -158,9 +166,9 @@ def test_a_reader_that_goes_away_ends_the_program_without_a_word(environment: di
     process = started(environment, "doctor")
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
-    err = process.stderr.read()
+    with process.stderr:
+        assert process.stderr.read() == ""
     assert process.wait(timeout=30) == 141
-    assert err == ""
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])

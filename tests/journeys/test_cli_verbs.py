@@ -155,7 +155,8 @@ def test_what_is_remembered_is_recalled(lousa: Lousa) -> None:
     found = lousa("recall", "prazo do contrato Acme", "-k", "1", "--json").json["hits"]
     assert [hit["id"] for hit in found] == [told.json["id"]]
     assert "24 meses" in lousa("recall", "prazo do contrato Acme").out
-    assert lousa("recall", "prazo do contrato Acme", "--session", "another", "--json").json["hits"] == []
+    elsewhere = ("--session", "another", "--agent", "another", "--json")
+    assert lousa("recall", "prazo do contrato Acme", *elsewhere).json["hits"] == []
     assert lousa("recall", "prazo do contrato Acme", "--tenant", "somebody else", "--json").json["hits"] == []
 
 
