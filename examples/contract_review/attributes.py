@@ -175,9 +175,17 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
         Attribute(
             name="end",
             anchor=r"\b(?:ate|termin\w+|encerr\w+|fim|find\w+|expir\w+|until|ends?|ending|termino)\b",
-            until=rf"{_RENEWAL}|\bnotice\b",
+            until=r"\bnotice\b|\baviso\b|\bantecedencia\b",
             read=dates,
             within=60,
+        ),
+        Attribute(
+            name="start",
+            anchor=r"\b(?:contad[oa]s? (?:de|a partir de)|a (?:partir|contar) de|desde|inici\w+|comec\w+|a viger em|"
+            r"commenc\w+|beginning|begins?|starts?|starting|from|effective)\b",
+            avoid=r"\bpassa a ser\b|\bmensal|\bpreco\b",
+            read=dates,
+            within=40,
         ),
         Attribute(
             name="renewal",
@@ -236,6 +244,13 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             avoid=r"\b(?:abatimento|desconto|credito|credit|refund)\b",
             read=percents,
             within=160,
+            both_sides=True,
+        ),
+        Attribute(
+            name="time to respond",
+            anchor=r"\b(?:chamad\w+|atend\w+|respost\w+|respond\w*|response|reparo|reparad\w+|solu\w+|resol\w+)\b",
+            avoid=r"\b(?:abatimento|desconto|credito|credit|refund|incidente|vazamento)\b",
+            read=durations,
             both_sides=True,
         ),
     ),

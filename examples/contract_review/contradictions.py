@@ -18,7 +18,7 @@ from .clauses import CLAUSES, Quotation, wider
 from .documents import Document
 from .parties import party_names
 from .segments import flat
-from .values import Value, dates
+from .values import Value, after, dates, same
 
 EXPECTED = tuple(clause for clause in CLAUSES if clause not in {"data_protection", "service_levels"})
 
@@ -201,9 +201,10 @@ def _on(
     together."""
     here, there = _fixed(clause, one, quotations), _fixed(clause, other, quotations)
     _same_price(here, there)
+    _same_end(here, there)
     told: dict[tuple[str, str], list[str]] = {}
     for name, (value, a) in here.items():
-        if name in there and (second := there[name])[0].canonical != value.canonical:
+        if name in there and not same(value, (second := there[name])[0]):
             told.setdefault((a, second[1]), []).append(f"{name}: {_shown(value)} / {_shown(second[0])}")
     return [
         Contradiction(documents=(one.name, other.name), clause=clause, a=a, b=b, reason="; ".join(reasons))
@@ -216,6 +217,15 @@ def _same_price(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value
     one, other = [name for name in here if name in PRICES], [name for name in there if name in PRICES]
     if len(one) == len(other) == 1 and one != other and "price" in one + other:
         here["price"], there["price"] = here.pop(one[0]), there.pop(other[0])
+
+
+def _same_end(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, str]]) -> None:
+    """Works out the last day where only one side names it and the other gives start and length."""
+    for one, other in ((here, there), (there, here)):
+        if "end" in other and "end" not in one and "length" not in other and {"start", "length"} <= one.keys():
+            end = after(one["start"][0], one["length"][0])
+            if end:
+                one["end"] = end, one["length"][1]
 
 
 def _shown(value: Value) -> str:

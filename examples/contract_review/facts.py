@@ -15,6 +15,7 @@ from .parties import party_names
 
 _PREDICATES = {
     ("term", "length"): "lasts",
+    ("term", "start"): "starts on",
     ("term", "end"): "ends on",
     ("term", "renewal"): "is renewed for",
     ("termination", "notice"): "notice of termination",

@@ -9,6 +9,7 @@ are read when the opening names nobody.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from .documents import Document
 
@@ -132,7 +133,8 @@ def party_names(document: Document) -> list[str]:
     return [" ".join(document.text[start:end].split()) for start, end in party_quotations(document)]
 
 
-def party_quotations(document: Document) -> list[tuple[int, int]]:
+@lru_cache(maxsize=64)
+def party_quotations(document: Document) -> tuple[tuple[int, int], ...]:
     """Where each party's full name first stands, in the order of the text; at most ten."""
     text = document.text
     start, end = opening(document)
@@ -149,7 +151,7 @@ def party_quotations(document: Document) -> list[tuple[int, int]]:
         elif len(key) > len(longer):
             del distinct[longer]
             distinct[key] = (s, e)
-    return sorted(distinct.values())[:MOST]
+    return tuple(sorted(distinct.values())[:MOST])
 
 
 def same_name(name: str) -> str:

@@ -76,6 +76,10 @@ _SMALL = re.compile(
 )
 
 
+LONGEST = 6_000
+"""Characters of a sentence that are read; what goes on for longer is no sentence, and must not cost minutes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
     """`heading` is flat, nearest first; `first` tells whether the sentence opens what stands under it; `place`
@@ -169,7 +173,7 @@ class _Reading:
         return Sentence(
             start=start,
             end=end,
-            flat=flat(self.text[start:end]),
+            flat=flat(self.text[start : min(end, start + LONGEST)]),
             heading=heading,
             first=self.first,
             place=start / len(self.text),
@@ -317,7 +321,7 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in _BOUNDARY.finditer(text, start, end):
         piece = text[last : match.start()]
         after = text[match.end() : match.end() + 24]
-        if match[0].strip() == "" and _ABBREVIATION.search(piece) and not _STARTER.match(after):
+        if match[0].strip() == "" and _ABBREVIATION.search(piece[-24:]) and not _STARTER.match(after):
             continue
         if _JUST_A_NUMBER.fullmatch(piece) or (after[:1].islower() and piece.endswith(".")):
             continue

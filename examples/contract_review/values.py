@@ -7,8 +7,10 @@ each was written: "R$ 14.850,00 (quatorze mil...)" is BRL 14850.00, "two (2) yea
 
 import re
 import unicodedata
+from calendar import monthrange
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Literal
 
@@ -100,13 +102,15 @@ _UNITS = {
     "day": ("days", 1),
     "hora": ("hours", 1),
     "hour": ("hours", 1),
+    "minuto": ("minutes", 1),
+    "minute": ("minutes", 1),
     "semana": ("days", 7),
     "week": ("days", 7),
 }
 _DURATION = re.compile(
     rf"\b(?P<n>\d{{1,3}}|{'|'.join(sorted(_SPELLED, key=len, reverse=True))})(?:[ -]*\((?P<p>[^)]{{1,40}})\))?[ -]*"
     r"(?:(?:calendar|business|full|consecutive|uteis|corridos|consecutivos) )?(?P<unit>anos?|"
-    r"mes(?:es)?|dias?|horas?|semanas?|years?|months?|days?|hours?|weeks?)\b"
+    r"mes(?:es)?|dias?|horas?|minutos?|semanas?|years?|months?|days?|hours?|minutes?|weeks?)\b"
 )
 _MONTHS = {
     m: i
@@ -182,6 +186,34 @@ def durations(text: str) -> list[Value]:
     return found
 
 
+def same(one: Value, other: Value) -> bool:
+    """Whether two values say the same: a month is thirty days, a day is 24 hours, and a date may be off by a day."""
+    if one.canonical == other.canonical:
+        return True
+    if one.kind == other.kind == "date":
+        return abs((date.fromisoformat(one.canonical) - date.fromisoformat(other.canonical)).days) <= 1
+    return _in_minutes(one) is not None and _in_minutes(one) == _in_minutes(other)
+
+
+def _in_minutes(value: Value) -> int | None:
+    number, _, unit = value.canonical.partition(" ")
+    if value.kind != "duration" or not number.isdigit():
+        return None
+    return int(number) * {"months": 43_200, "days": 1_440, "hours": 60, "minutes": 1}[unit]
+
+
+def after(start: Value, length: Value) -> Value | None:
+    """The last day of a stretch of so many months, told in the words of its length."""
+    number, _, unit = length.canonical.partition(" ")
+    if unit != "months":
+        return None
+    begin = date.fromisoformat(start.canonical)
+    months = begin.month - 1 + int(number)
+    first = begin.replace(year=begin.year + months // 12, month=months % 12 + 1, day=1)
+    last = first + timedelta(days=begin.day - 2)
+    return replace(length, kind="date", canonical=last.isoformat())
+
+
 def dates(text: str) -> list[Value]:
     """Full dates; a date that does not exist is none."""
     return list(_dates(text))
@@ -191,8 +223,9 @@ def _dates(text: str) -> Iterator[Value]:
     for m in _DATE.finditer(folded(text)):
         day = int(m["d"] or m["d2"] or m["d3"])
         month = _MONTHS[m["m"] or m["m2"]] if (m["m"] or m["m2"]) else int(m["m3"])
-        if 1 <= day <= 31 and 1 <= month <= 12:
-            yield _value("date", f"{int(m['y'] or m['y2'] or m['y3']):04d}-{month:02d}-{day:02d}", text, m)
+        year = int(m["y"] or m["y2"] or m["y3"])
+        if 1900 <= year <= 2200 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
+            yield _value("date", f"{year:04d}-{month:02d}-{day:02d}", text, m)
 
 
 def days_of_month(text: str) -> list[Value]:

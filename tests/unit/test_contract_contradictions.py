@@ -91,7 +91,20 @@ def test_two_drafts_of_one_agreement_contradict_each_other() -> None:
 
 def test_the_same_value_in_other_words_is_no_contradiction() -> None:
     other = MAIN.replace("12 (doze) meses", "um ano").replace("R$ 5.000,00 por mês", "R$ 5.000 mensais")
+    other = other.replace("aviso de 30 dias", "aviso de um mês")
     assert compare(main=MAIN, other=other) == []
+
+
+def test_a_new_last_day_contradicts_the_length_it_replaces() -> None:
+    dated = MAIN.replace("12 (doze) meses,", "12 (doze) meses, contados de 1º de junho de 2024,")
+    amendment = AMENDMENT.replace("O contrato passa a vigorar por 2 (dois) anos.", "{}")
+    kept, changed = (
+        amendment.format(f"A vigência do contrato termina em 31 de {day}.") for day in ("maio de 2025", "maio de 2026")
+    )
+    assert [c.reason for c in compare(main=dated, amendment=kept) if c.clause == "term"] == []
+    assert [c.reason for c in compare(main=dated, amendment=changed) if c.clause == "term"] == [
+        "end: 12 (doze) meses / 31 de maio de 2026"
+    ]
 
 
 def test_another_agreement_of_the_same_parties_contradicts_nothing() -> None:

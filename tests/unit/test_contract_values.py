@@ -7,6 +7,12 @@ from lousa.examples.contract_review import values
 from lousa.examples.contract_review.values import Value
 
 
+def test_a_month_is_thirty_days_and_a_day_is_24_hours() -> None:
+    month, days, hours, two = (values.durations(t)[0] for t in ("um mês", "30 dias", "720 horas", "two months"))
+    assert values.same(month, days) and values.same(days, hours)
+    assert not values.same(month, two)
+
+
 @pytest.mark.parametrize(
     ("read", "text", "canonical"),
     [
