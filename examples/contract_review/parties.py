@@ -4,7 +4,7 @@ The parties stand where the agreement begins: between the title and the first re
 either an organisation, which its legal suffix gives away ("Ltda.", "Inc."), or whatever is introduced the way parties
 are: by a role ("LOCADOR: ..."), by a description that follows ("..., a Delaware corporation", "..., inscrita no
 CNPJ") or by a short name in brackets. People who only sign for a party are left out. A cover page or the signatures
-are read when the opening names nobody.
+are read when the opening names nobody, and failing these the first firm that is named anywhere counts.
 """
 
 import re
@@ -142,6 +142,8 @@ def party_quotations(document: Document) -> tuple[tuple[int, int], ...]:
     for cover in ((0, 2500), (max(0, len(text) - 4000), len(text))):
         if len(found) < 2:
             found += _found(text, _ORGANISATION, *cover)
+    if not found:
+        found = list(_found(text, _ORGANISATION, 0, 30_000))[:1]
     distinct: dict[str, tuple[int, int]] = {}
     for s, e in sorted(set(found), key=lambda span: (span[0], -span[1])):
         key = same_name(text[s:e])

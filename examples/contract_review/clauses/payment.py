@@ -9,7 +9,7 @@ EN = Cues(
     signs=[
         (
             4,
-            r"\b(?:shall|will|agrees? to|must|is to|are to|may)\b.{0,40}\b(?:pay|compensate|"
+            r"\b(?:shall|will|agrees? to|must|is to|are to|may)\b.{0,40}\b(?:pay|remit|compensate|"
             r"remunerate|reimburse|invoice|charge|bill)\b.{0,100}\b(?:fees?|amounts?|price|royalt\w+|"
             r"sum|compensation|charges|rent|commission|invoices?|costs|\$|usd|eur|gbp|monthly|"
             r"annual\w*|rate|[a-z]*dollars)",
@@ -41,7 +41,7 @@ EN = Cues(
     never=r"\bindemnif|\binsurance\b|\bliabilit(?:y|ies)\b.{0,60}\bexceed|\bshall mean\b|"
     r"\bexpenses\b.{0,40}\b(?:suit|attorney)|\battorneys?'? fees|\bunable to pay|"
     r"\bcosts of arbitrat",
-    threshold=5.5,
+    threshold=5,
     keep=0.7,
     most=3,
 )

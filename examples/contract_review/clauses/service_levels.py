@@ -31,7 +31,7 @@ EN = Cues(
             r"\b(?:severity|priority) (?:level )?[1-4a-d]\b|\b(?:maintenance window|"
             r"scheduled maintenance|downtime|business hours|help ?desk)\b",
         ),
-        (1.5, r"\b(?:shall|will|must)\b"),
+        (1, r"\b(?:shall|will|must)\b"),
     ],
     never=r"\btax|\binterest\b|\broyalt|\bownership interest|\bvoting\b|\bnet sales\b",
     threshold=7,
