@@ -9,7 +9,7 @@ connection, so a pooler in transaction mode may stand in between.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,11 @@ Connection = AsyncConnection[Any]
 _ACT = (
     "SELECT set_config('role', %s, true), set_config('lousa.tenant', %s, true), set_config('lousa.agent', %s, true),"
     " set_config('lousa.session', %s, true), set_config('lousa.execution', %s, true),"
-    " set_config('lousa.roles', %s::text[]::text, true), set_config('search_path', 'lousa, public', true)"
+    " set_config('lousa.roles', %s::text[]::text, true), set_config('search_path', 'lousa, public', true),"
+    # Under row-level security planning costs more than running, so a statement is planned once and not each time.
+    " set_config('plan_cache_mode', 'force_generic_plan', true),"
+    # A walk of the vector index that is wide enough, and goes on where filters leave too few.
+    " set_config('hnsw.ef_search', '100', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)"
 )
 
 
@@ -74,9 +78,13 @@ class Connections:
             ) from error
 
     @asynccontextmanager
-    async def transaction(self, principal: Principal) -> AsyncGenerator[Connection]:
-        """One transaction as an agent: rows are seen and written under its identity alone."""
+    async def transaction(self, principal: Principal, *, pipelined: bool = False) -> AsyncGenerator[Connection]:
+        """One transaction as an agent: rows are seen and written under its identity alone.
+
+        Pipelined, statements share trips to the server, and a failure may show at a later one.
+        """
         async with self._acting(
+            pipelined,
             "lousa_app",
             principal.tenant,
             principal.agent,
@@ -87,9 +95,9 @@ class Connections:
             yield connection
 
     @asynccontextmanager
-    async def system_transaction(self, tenant: str) -> AsyncGenerator[Connection]:
+    async def system_transaction(self, tenant: str, *, pipelined: bool = False) -> AsyncGenerator[Connection]:
         """One transaction as the relay or a job, within one tenant; '' sees only the lists of executions and debts."""
-        async with self._acting("lousa_system", tenant, "", "", "", []) as connection:
+        async with self._acting(pipelined, "lousa_system", tenant, "", "", "", []) as connection:
             yield connection
 
     @asynccontextmanager
@@ -99,8 +107,12 @@ class Connections:
             yield connection
 
     @asynccontextmanager
-    async def _acting(self, role: str, *who: str | list[str]) -> AsyncGenerator[Connection]:
-        async with self._connection() as connection, connection.transaction():
+    async def _acting(self, pipelined: bool, role: str, *who: str | list[str]) -> AsyncGenerator[Connection]:
+        async with (
+            self._connection() as connection,
+            connection.pipeline() if pipelined else nullcontext(),
+            connection.transaction(),
+        ):
             await connection.execute(_ACT, (role, *who))
             yield connection
 

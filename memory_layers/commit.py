@@ -106,20 +106,21 @@ class Committer:
         *,
         due_after: timedelta = timedelta(0),
     ) -> list[Outcome]:
-        """Write them, all of one tenant, in one transaction; the outcomes in their order."""
+        """Write them, all of one tenant, in one pipelined transaction; the outcomes in their order."""
+        entries = [write.entry for write in writes]
         outcomes: dict[UUID, Outcome] = {}
         attempt = 0
         while True:
             attempt += 1
             try:
-                async with transaction() as connection, connection.pipeline():
+                async with transaction() as connection:
                     await connection.execute(QUERIES["share_tenant"])
                     if attempt > 1:
-                        outcomes = await self._answered(connection, [write.entry for write in writes])
-                    todo = list({write.entry: write for write in writes if write.entry not in outcomes}.values())
+                        outcomes = await self._answered(connection, entries)
+                    todo = {entry: write for entry, write in zip(entries, writes, strict=True) if entry not in outcomes}
                     if todo:
                         outcomes |= await self._write(connection, principal, todo, due_after)
-                return [outcomes[write.entry] for write in writes]
+                return [outcomes[entry] for entry in entries]
             except (_RepeatedError, UniqueViolation):
                 if attempt == _ATTEMPTS:
                     raise
@@ -131,17 +132,18 @@ class Committer:
         return next((outcomes[entry] for entry in entries if entry in outcomes), None)
 
     async def _write(
-        self, connection: Connection, principal: Principal, todo: Sequence[Write], due_after: timedelta
+        self, connection: Connection, principal: Principal, todo: Mapping[UUID, Write], due_after: timedelta
     ) -> dict[UUID, Outcome]:
-        gone = await connection.execute(QUERIES["tombstones"], {"ids": [write.memory.id for write in todo]})
-        people = {ledger.subject_name(write.memory.subject, write.memory.session) for write in todo}
+        ids = [write.memory.id for write in todo.values()]
+        gone = await connection.execute(QUERIES["tombstones"], {"ids": ids})
+        people = {ledger.subject_name(write.memory.subject, write.memory.session) for write in todo.values()}
         keys = await ledger.SubjectKeys(connection, people).ask()
-        lowered = await _lowered(connection, [write.memory for write in todo])
-        given = {write.entry: memory for write, memory in zip(todo, lowered, strict=True)}
+        lowered = await _lowered(connection, [write.memory for write in todo.values()])
+        given = dict(zip(todo, lowered, strict=True))
         forgotten = {row[0] for row in await gone.fetchall()}
         states: dict[UUID, State] = {
-            write.entry: "stale" if write.stale else "forgotten"
-            for write in todo
+            entry: "stale" if write.stale else "forgotten"
+            for entry, write in todo.items()
             if write.stale or write.memory.id in forgotten
         }
         kept = {entry: memory for entry, memory in given.items() if entry not in states}
@@ -151,9 +153,9 @@ class Committer:
         stated = await self._state(connection, principal, fresh)
         if found:
             await self.words.index_words(connection, found)
-        owing = [memory.id for memory in found if 2 in self.policy[memory.kind].also]
+        owing = {memory.id for memory in found if 2 in self.policy[memory.kind].also}
         if owing:
-            await connection.execute(QUERIES["owe"], {"ids": owing, "layer": "context", "after": due_after})
+            await connection.execute(QUERIES["owe"], {"ids": list(owing), "layer": "context", "after": due_after})
         await decisions.insert(connection, [memory for memory in fresh if memory.kind is MemoryKind.DECISION])
         outcomes: dict[UUID, Outcome] = {}
         for entry, memory in given.items():
@@ -166,7 +168,7 @@ class Committer:
                 superseded=tuple(fact.superseded) if fact else (),
                 contested=tuple(fact.contested_with) if fact else (),
             )
-        entries = [self._entry(write, given[write.entry], outcomes[write.entry]) for write in todo]
+        entries = [self._entry(entry, write, given[entry], outcomes[entry]) for entry, write in todo.items()]
         added = await ledger.append(connection, entries, keys)
         if len(added) < len(entries):
             raise _RepeatedError
@@ -190,7 +192,7 @@ class Committer:
             )
         return outcomes
 
-    def _entry(self, write: Write, memory: Memory, outcome: Outcome) -> ledger.Entry:
+    def _entry(self, entry: UUID, write: Write, memory: Memory, outcome: Outcome) -> ledger.Entry:
         policy = self.policy[memory.kind]
         basis: dict[str, Json] = {
             "kind": memory.kind,
@@ -207,7 +209,7 @@ class Committer:
             if ids:
                 basis[name] = [str(identifier) for identifier in ids]
         return ledger.Entry(
-            id=write.entry,
+            id=entry,
             tenant=memory.tenant,
             agent=memory.owner,
             session=memory.session,

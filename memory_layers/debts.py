@@ -46,7 +46,7 @@ class Debts:
 
     async def settle(self, tenant: str, layer: str, ids: Sequence[UUID]) -> None:
         """The layer has these."""
-        async with self._connections.system_transaction(tenant) as connection:
+        async with self._connections.system_transaction(tenant, pipelined=True) as connection:
             # Lost with the server, it would only be paid again: nobody waits for this one to reach the disk.
             await connection.execute("SET LOCAL synchronous_commit = off")
             await connection.execute(QUERIES["paid"], {"ids": list(ids), "layer": layer})

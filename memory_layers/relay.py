@@ -184,7 +184,9 @@ class Relay:
 
         async def attempt() -> list[bytes]:
             await self._committer.commit(
-                lambda: self._connections.system_transaction(tenant), relay, [write for _, write in writes]
+                lambda: self._connections.system_transaction(tenant, pipelined=True),
+                relay,
+                [write for _, write in writes],
             )
             return [delivery.place for delivery, _ in writes]
 

@@ -172,7 +172,10 @@ class Router:
     async def _commit(self, principal: Principal, write: Write) -> Outcome:
         async def attempt() -> Outcome:
             (outcome,) = await self._committer.commit(
-                lambda: self._connections.transaction(principal), principal, [write], due_after=self._deadline * 5
+                lambda: self._connections.transaction(principal, pipelined=True),
+                principal,
+                [write],
+                due_after=self._deadline * 5,
             )
             return outcome
 

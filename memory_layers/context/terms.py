@@ -59,7 +59,9 @@ def terms(text: str, *, most: int = 48) -> Terms:
 def identifiers(text: str) -> list[str]:
     """The exact identifiers in a text, as lexemes."""
     tokens: list[str] = _TOKEN.findall(folded(text))
-    return ["=" + _canonical(token) for token in tokens if len(token) <= _LONGEST and _is_identifier(token)]
+    # Most tokens are plain words, and a batch has thousands.
+    marked = (token for token in tokens if not token.isalpha())
+    return ["=" + _canonical(token) for token in marked if len(token) <= _LONGEST and _is_identifier(token)]
 
 
 def _is_identifier(token: str) -> bool:

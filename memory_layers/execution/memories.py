@@ -16,6 +16,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import filterfalse
 from typing import Any
 from uuid import UUID
 
@@ -36,13 +37,14 @@ async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUI
 
     The two differ where an equal live memory was there already (or came earlier in `memories`) and was confirmed.
     """
+    keys = [content_key(memory) for memory in memories]
     first: dict[bytes, Memory] = {}
-    for memory in memories:
-        first.setdefault(content_key(memory), memory)
+    for memory, key in zip(memories, keys, strict=True):
+        first.setdefault(key, memory)
     rows = JsonParameter([{**to_json(memory), "content_key": "\\x" + key.hex()} for key, memory in first.items()])
     cursor = await connection.execute(_QUERIES["insert_memories"], {"rows": rows})
     known: dict[bytes, UUID] = {bytes(key): identifier for identifier, key in await cursor.fetchall()}
-    return {memory.id: known[content_key(memory)] for memory in memories}
+    return {memory.id: known[key] for memory, key in zip(memories, keys, strict=True)}
 
 
 async def fetch(
@@ -106,7 +108,9 @@ def content_key(memory: Memory) -> bytes:
 
 def folded(text: str) -> str:
     """Text without case, accents and spacing, for comparing and never for showing."""
-    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
+    plain = text.casefold()
+    if not plain.isascii():
+        plain = "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFKD", plain)))
     return " ".join(plain.split())
 
 
