@@ -82,16 +82,13 @@ LONGEST = 6_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """`heading` is flat, nearest first; `first` tells whether the sentence opens what stands under it; `place`
-    goes from 0 to 1."""
+    """`heading` is flat, nearest first; `first` tells whether the sentence opens what stands under it."""
 
     start: int
     end: int
     flat: str
     heading: str
     first: bool
-    place: float
-    paragraph: int
 
 
 def flat(text: str) -> str:
@@ -122,27 +119,27 @@ class _Reading:
     def __init__(self, text: str) -> None:
         self.text = text
         self.section = self.title = self.above = ""
-        self.held: tuple[int, int, int] | None = None
+        self.held: tuple[int, int] | None = None
         self.first = False
 
     def sentences(self) -> Iterator[Sentence]:
         for number, (start, end) in enumerate(paragraphs(self.text)):
             whole = self.text[start:end]
             if is_heading(whole) and not (self.first and number and _answers(whole)):
-                yield from self._under(start, end, number)
+                yield from self._under(start, end)
                 self.section, self.title = flat(whole), ""
                 continue
             self.title = ""
             for s, e in _cut(self.text, start, end):
-                yield from self._piece(s, e, number, last=e == end, long=len(whole) > 6000)
-        yield from self._under(0, 0, 0)
+                yield from self._piece(s, e, last=e == end, long=len(whole) > 6000)
+        yield from self._under(0, 0)
 
-    def _piece(self, start: int, end: int, number: int, *, last: bool, long: bool) -> Iterator[Sentence]:
+    def _piece(self, start: int, end: int, *, last: bool, long: bool) -> Iterator[Sentence]:
         piece = self.text[start:end]
         if _PARAGRAPH_LABEL.fullmatch(piece) or _UNTICKED.match(piece):
             return
         if is_title(piece) and not (self.first and _answers(piece)):
-            yield from self._under(start, end, number)
+            yield from self._under(start, end)
             self.title = flat(piece)
             if long or last:
                 self.section = self.title
@@ -151,33 +148,31 @@ class _Reading:
         if end - start < 10:
             return
         self.held = None
-        yield self._sentence(start, end, number, self._heading())
+        yield self._sentence(start, end, self._heading())
         self.first = False
 
-    def _under(self, start: int, end: int, number: int) -> Iterator[Sentence]:
+    def _under(self, start: int, end: int) -> Iterator[Sentence]:
         """A new title is at hand: what was the last one worth?"""
         if self.held and self.first:
-            s, e, n = self.held
+            s, e = self.held
             s += len(_label(self.text[s:e]))
-            yield self._sentence(s, e, n, self.above)
+            yield self._sentence(s, e, self.above)
         piece = self.text[start:end]
         says = piece.rstrip(" *_").endswith(".") and not piece.isupper() and len(piece) > 14
-        self.held, self.above, self.first = ((start, end, number) if says else None), self._heading(), True
+        self.held, self.above, self.first = ((start, end) if says else None), self._heading(), True
 
     def _heading(self) -> str:
         if self.title and self.section and self.title != self.section:
             return f"{self.title} / {self.section}"
         return self.title or self.section
 
-    def _sentence(self, start: int, end: int, number: int, heading: str) -> Sentence:
+    def _sentence(self, start: int, end: int, heading: str) -> Sentence:
         return Sentence(
             start=start,
             end=end,
             flat=flat(self.text[start : min(end, start + LONGEST)]),
             heading=heading,
             first=self.first,
-            place=start / len(self.text),
-            paragraph=number,
         )
 
 
