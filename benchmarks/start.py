@@ -13,21 +13,21 @@ import argparse
 import asyncio
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
 import lousa
 import psycopg
-from lousa.infra.embedded.supervisor import EmbeddedServers
+from lousa.infra.embedded.supervisor import EmbeddedServers, Endpoints
 from lousa.runtime.cli import app
 from redis.asyncio import Redis
 
-Pair = tuple[float, float]
+Timed = Callable[[], Awaitable[float]]
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
 BARE = f"""
@@ -40,17 +40,26 @@ app()
 TIMED = "from time import perf_counter\nbegin = perf_counter()\nimport {what}\nprint(perf_counter() - begin)"
 
 
-def imported(what: str) -> float:
+async def imported(what: str) -> float:
     """Seconds that an import takes in a new process, without the interpreter's own start."""
-    done = subprocess.run([sys.executable, "-c", TIMED.format(what=what)], capture_output=True, check=True, text=True)
-    return float(done.stdout)
+    return float(await _output("-c", TIMED.format(what=what)))
 
 
-def help_of(*command: str) -> float:
+async def help_of(*command: str) -> float:
     """Seconds from the start of a process to the end of its help."""
     begin = perf_counter()
-    subprocess.run([sys.executable, *command, "--help"], capture_output=True, check=True)
+    await _output(*command, "--help")
     return perf_counter() - begin
+
+
+async def _output(*words: str) -> bytes:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    said, _ = await process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{words} ended with {process.returncode}")
+    return said
 
 
 async def opened(home: Path) -> float:
@@ -60,42 +69,66 @@ async def opened(home: Path) -> float:
         return perf_counter() - begin
 
 
-async def connected(redis_url: str, postgres_url: str) -> float:
+async def connected(servers: Endpoints) -> float:
     """Seconds until each server has answered one plain connection."""
     begin = perf_counter()
-    async with Redis.from_url(redis_url) as redis:
-        await redis.ping()
-        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+    async with Redis.from_url(servers.redis_url) as redis:  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+        await redis.ping()  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+        async with await psycopg.AsyncConnection.connect(servers.postgres_url) as connection:
             await connection.execute("SELECT 1")
             return perf_counter() - begin
 
 
-async def opening(rounds: int) -> list[Pair]:
-    """Warm opens and plain connections in turns, while somebody else keeps the servers up."""
-    with tempfile.TemporaryDirectory(prefix="lousa-start-") as folder:
-        async with AsyncExitStack() as stack:
-            servers = await EmbeddedServers(Path(folder)).start(stack)
-            await opened(Path(folder))  # once for the schema
-            return await in_turns(
-                rounds,
-                lambda: opened(Path(folder)),
-                lambda: connected(servers.redis_url, servers.postgres_url),
-            )
-
-
-async def in_turns(
-    rounds: int, ours: Callable[[], Awaitable[float]], theirs: Callable[[], Awaitable[float]]
-) -> list[Pair]:
-    """Both once a round, the one that begins changing each time."""
-    pairs: list[Pair] = []
+async def in_turns(rounds: int, ours: Timed, theirs: Timed) -> list[tuple[float, float]]:
+    """Both once a round; who begins changes each time."""
+    pairs: list[tuple[float, float]] = []
     for number in range(rounds):
-        if number % 2:
-            second = await theirs()
-            pairs.append((await ours(), second))
-        else:
-            first = await ours()
-            pairs.append((first, await theirs()))
+        first, second = (ours, theirs) if number % 2 else (theirs, ours)
+        begun, ended = await first(), await second()
+        pairs.append((begun, ended) if number % 2 else (ended, begun))
     return pairs
+
+
+async def measured(rounds: int) -> list[Measure]:
+    """All three."""
+    with tempfile.TemporaryDirectory(prefix="lousa-start-") as folder:
+        home, bare = Path(folder) / "home", Path(folder) / "bare.py"
+        bare.write_text(BARE, encoding="utf-8")
+        drivers = "redis.asyncio, psycopg"
+        imports = await in_turns(rounds, lambda: imported("lousa"), lambda: imported(drivers))
+        helps = await in_turns(rounds, lambda: help_of("-m", "lousa"), lambda: help_of(str(bare)))
+        async with AsyncExitStack() as stack:
+            servers = await EmbeddedServers(home).start(stack)  # somebody else keeps them up
+            await opened(home)  # once for the schema
+            opens = await in_turns(rounds, lambda: opened(home), lambda: connected(servers))
+    return [
+        Measure("import lousa", f"import {drivers}", 1.5, imports),
+        Measure("lousa --help", f"a bare typer app of {len(COMMANDS)} commands", 1.5, helps),
+        Measure("warm open()", "one connection to each server", 5.0, opens),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What took how long, in pairs of ours and theirs."""
+
+    name: str
+    against: str
+    bar: float
+    pairs: list[tuple[float, float]]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the rounds' ratios."""
+        return statistics.median(ours / theirs for ours, theirs in self.pairs)
+
+    @property
+    def holds(self) -> bool:
+        return self.ratio <= self.bar
+
+    def milliseconds(self, place: int) -> float:
+        """The median of ours (0) or theirs (1)."""
+        return statistics.median(pair[place] for pair in self.pairs) * 1000
 
 
 def main() -> None:
@@ -103,57 +136,27 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one object instead of a table")
     parser.add_argument("--rounds", type=int, default=9, help="at least 7")
     options = parser.parse_args()
-    rounds = max(7, options.rounds)
-
-    with tempfile.TemporaryDirectory() as folder:
-        bare = Path(folder) / "bare.py"
-        bare.write_text(BARE, encoding="utf-8")
-        commands = f"a bare typer app of {len(COMMANDS)} commands"
-        measures: list[tuple[str, str, float, Callable[[], Awaitable[list[Pair]]]]] = [
-            (
-                "import lousa",
-                "import redis.asyncio, psycopg",
-                1.5,
-                lambda: in_turns(
-                    rounds,
-                    lambda: asyncio.to_thread(imported, "lousa"),
-                    lambda: asyncio.to_thread(imported, "redis.asyncio, psycopg"),
-                ),
-            ),
-            (
-                "lousa --help",
-                commands,
-                1.5,
-                lambda: in_turns(
-                    rounds,
-                    lambda: asyncio.to_thread(help_of, "-m", "lousa"),
-                    lambda: asyncio.to_thread(help_of, str(bare)),
-                ),
-            ),
-            ("warm open()", "one connection to each server", 5.0, lambda: opening(rounds)),
-        ]
-        results = {name: (against, bar, asyncio.run(pairs())) for name, against, bar, pairs in measures}
-
-    report = {
-        name: {
-            "value": round(ratio := statistics.median(ours / theirs for ours, theirs in pairs), 2),
-            "unit": "x",
-            "against": against,
-            "bar": bar,
-            "holds": ratio <= bar,
-        }
-        for name, (against, bar, pairs) in results.items()
-    }
+    measures = asyncio.run(measured(max(7, options.rounds)))
     if options.json:
-        print(json.dumps(report))
-        return
-    print(f"{'':14} {'ours':>9} {'theirs':>9} {'ratio':>6} {'bar':>5}")
-    for name, (against, bar, pairs) in results.items():
-        ours, theirs = (statistics.median(column) * 1000 for column in zip(*pairs, strict=True))
-        holds = "holds" if report[name]["holds"] else "FAILS"
         print(
-            f"{name:14} {ours:6.1f} ms {theirs:6.1f} ms {report[name]['value']:6} {bar:5}  {holds}  (against {against})"
+            json.dumps(
+                {
+                    one.name: {
+                        "value": round(one.ratio, 2),
+                        "unit": "x",
+                        "against": one.against,
+                        "bar": one.bar,
+                        "holds": one.holds,
+                    }
+                    for one in measures
+                }
+            )
         )
+        return
+    print(f"{'':14}{'ours':>10} {'theirs':>10} {'ratio':>6} {'bar':>5}")
+    for one in measures:
+        line = f"{one.name:14}{one.milliseconds(0):7.1f} ms {one.milliseconds(1):7.1f} ms {one.ratio:6.2f} {one.bar:5}"
+        print(f"{line}  {'holds' if one.holds else 'FAILS'} (against {one.against})")
 
 
 if __name__ == "__main__":

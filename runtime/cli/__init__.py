@@ -116,8 +116,8 @@ def board(
     from . import boards
 
     outer = frame.of(context)
-    how = {"write": write, "expect": expect, "agent": agent}
-    outer.perform(boards.board(outer, execution, field, watch=watch, **how, json=json))
+    verb = boards.board(outer, execution, field, watch=watch, write=write, expect=expect, agent=agent, json=json)
+    outer.perform(verb)
 
 
 @app.command()

@@ -19,7 +19,7 @@ from ...memory_layers.records import Json
 from ..load import Loaded, load
 from ..output import emit, show
 from ..progress import shown
-from .frame import FAILED, Frame, say
+from .frame import FAILED, Frame, from_here, say
 from .runs import CODES, in_lines, remembering
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "contract_review"
@@ -93,7 +93,7 @@ def _what_next(frame: Frame, report: dict[str, Json]) -> list[str]:
         frame.command("trail", execution): "who did what, in order",
         frame.command("board", execution): "what the agents shared",
         frame.command("recall", "liability"): "what is remembered",
-        f"{anybody.command('run', str(EXAMPLE))} FILE…": "agreements of yours",
+        f"{anybody.command('run', from_here(EXAMPLE))} FILE…": "agreements of yours",
         anybody.command("doctor"): "what is in force, and what is wrong",
     }
     return ["What you may type next:", *(f"  {line}\n      {why}" for line, why in commands.items())]

@@ -125,9 +125,12 @@ def _reached() -> tuple[str, ...]:
     found = shutil.which("lousa")
     if found is not None and Path(found).parent == script.parent:
         return ("lousa",)
-    if not script.exists():
-        return (sys.executable, "-m", "lousa")
-    return (str(script.relative_to(Path.cwd())) if script.is_relative_to(Path.cwd()) else str(script),)
+    return (from_here(script),) if script.exists() else (sys.executable, "-m", "lousa")
+
+
+def from_here(path: Path) -> str:
+    """A path as a person would type it in this folder."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 async def _ended_politely(verb: Coroutine[object, object, int]) -> int:

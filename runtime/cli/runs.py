@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json as jsons
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from ...agents.contract import Accept, Failure, Outcome, Reject, Revise, Skipped
 from ...agents.progress import Listener, Progress
@@ -157,7 +157,7 @@ def _goal(loaded: Loaded, arguments: list[str], goal: str | None) -> Json:
         ) from error
 
 
-def _answer(answer: str | None, verdict: Verdict | None) -> dict[str, object]:
+def _answer(answer: str | None, verdict: Verdict | None) -> dict[str, Any]:
     """What `Runtime.resume` is given."""
     said = None if answer is None else read_json(answer)
     match verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -20,11 +21,10 @@ def cli(root: Path) -> str:
 
 
 def options_of(verb: str) -> set[str]:
-    """The long options of a verb, as typer knows them; `lousa` itself for ''."""
-    group = typer.main.get_command(app)
-    command = group.commands[verb] if verb else group  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a group has commands
-    names: set[str] = {name for parameter in command.params for name in parameter.opts if name.startswith("-")}  # pyright: ignore
-    return names
+    """The options of a verb, as typer knows them; `lousa` itself for ''."""
+    group: Any = typer.main.get_command(app)
+    command = group.commands[verb] if verb else group
+    return {name for parameter in command.params for name in parameter.opts if name.startswith("-")}
 
 
 def test_every_setting_is_documented_and_no_other(root: Path) -> None:

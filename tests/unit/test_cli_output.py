@@ -25,7 +25,7 @@ def news(event: Event, task: str = "", **more: object) -> Progress:
 def test_a_value_of_ours_is_json_that_others_can_read(capsys: pytest.CaptureFixture[str]) -> None:
     hit = Hit(
         id=RUN, text="ação", kind=MemoryKind.FACT, score=0.5, owner="a", session=None, execution=None, source="user",
-        trust=1.0, status="live", occurred_at=datetime(2026, 11, 30, tzinfo=UTC), value={"a": (1, 2)},
+        trust=1.0, status="live", occurred_at=datetime(2026, 11, 30, tzinfo=UTC), value={"a": [1, 2]},
     )  # fmt: skip
     emit({"hit": hit, "path": Path("/x"), "ids": (RUN,)})
     said = capsys.readouterr().out
