@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from lousa.infra.clock import SystemClock
@@ -37,7 +37,6 @@ from lousa.memory_layers.auditing import BoardAudit
 from lousa.memory_layers.commit import Committer
 from lousa.memory_layers.context.pgvector import ContextLayer
 from lousa.memory_layers.conversation.feed import Feed
-from lousa.memory_layers.conversation.keys import journal_key
 from lousa.memory_layers.conversation.script import command
 from lousa.memory_layers.debts import Debts
 from lousa.memory_layers.journal import Journal, Journaled
@@ -55,7 +54,9 @@ WRITES = 60
 BATCH = 100
 DIMENSIONS = 384
 FINGERPRINT = "0123456789ab"
-TABLES: tuple[LiteralString, ...] = ("memory", "memory_words", "ledger_entry", "ledger_payload")
+VECTORS = f"memory_vector_{FINGERPRINT}"
+TABLES = ("memory", "memory_words", "ledger_entry", "ledger_payload")
+BACK, THROUGH, RELAY = (Principal(tenant=name, agent="agent", session="bench") for name in ("back", "through", "relay"))
 NUMBERS = count()
 Pair = tuple[float, float]
 
@@ -76,15 +77,13 @@ class Instant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """A router with a relay at work, a relay of one tenant that is driven by hand, and a plain connection."""
+    """Makes routers; a relay that is driven by hand, and a plain connection."""
 
     connections: Connections
-    router: Router
+    router: Callable[[], Router]
     relay: Relay
     journal: Journal
     plain: psycopg.AsyncConnection[Any]
-    who: Principal
-    apart: Principal
 
 
 @asynccontextmanager
@@ -99,26 +98,18 @@ async def opened(home: Path) -> AsyncGenerator[Bench]:
         feed, context, knowledge = Feed(connections), ContextLayer(connections, Instant()), KnowledgeLayer(connections)
         await context.start(stack)
         clock, policy = SystemClock(), table()
-        router = Router(connections, policy, context, knowledge, clock, Settings(), feed=feed)
-        await router.start(stack)
         journal = Journal(connections)
         committer = Committer(policy=policy, words=context, facts=knowledge)
         relay = Relay(connections, journal, committer, Debts(connections, {}), BoardAudit(connections, feed), clock)
         plain = await psycopg.AsyncConnection.connect(servers.postgres_url, autocommit=True)
         stack.push_async_callback(plain.close)
         await plain.execute("SET search_path = lousa, public")
-        # The router's own relay must not hear of this tenant, or it would take half of every batch.
-        apart = Principal(tenant="apart", agent="agent", session="bench")
-        await command(connections.redis, "XGROUP", "CREATE", journal_key(apart.tenant), "relay", "0", "MKSTREAM")
-        journal.written.add(apart.tenant)
         yield Bench(
             connections=connections,
-            router=router,
+            router=lambda: Router(connections, policy, context, knowledge, clock, Settings(), feed=feed),
             relay=relay,
             journal=journal,
             plain=plain,
-            who=Principal(tenant="bench", agent="agent", session="bench"),
-            apart=apart,
         )
 
 
@@ -155,11 +146,14 @@ async def write_back(bench: Bench) -> Pair:
     redis = bench.connections.redis
     ours: list[float] = []
     raw: list[float] = []
-    for _ in range(WRITES):
-        kept = memory(bench.who, MemoryKind.SEMANTIC)
-        words = Journaled(operation=kept.id, memory=kept).fields()
-        ours.append(await timed(bench.router.remember(bench.who, kept, operation=kept.id)))
-        raw.append(await timed(command(redis, "XADD", "lousa:bench:raw", "*", *words)))
+    async with AsyncExitStack() as stack:
+        router = bench.router()
+        await router.start(stack)
+        for _ in range(WRITES):
+            kept = memory(BACK, MemoryKind.SEMANTIC)
+            words = Journaled(operation=kept.id, memory=kept).fields()
+            ours.append(await timed(router.remember(BACK, kept, operation=kept.id)))
+            raw.append(await timed(command(redis, "XADD", "lousa:bench:raw", "*", *words)))
     await redis.delete("lousa:bench:raw")
     return median(ours), median(raw)
 
@@ -168,12 +162,12 @@ async def write_through(bench: Bench) -> Pair:
     """Median seconds of a write-through, and of one transaction of the same rows."""
     ours: list[float] = []
     raw: list[float] = []
-    vectors = f"memory_vector_{FINGERPRINT}"
+    router = bench.router()  # not started: it writes, and no relay works beside it
     for _ in range(WRITES):
-        kept = memory(bench.apart, MemoryKind.PROCEDURAL)
-        ours.append(await timed(bench.router.remember(bench.apart, kept, operation=kept.id)))
-        rows = {name: await written(bench, name) for name in (*TABLES, vectors)}
-        await emptied(bench, vectors)
+        kept = memory(THROUGH, MemoryKind.PROCEDURAL)
+        ours.append(await timed(router.remember(THROUGH, kept, operation=kept.id)))
+        rows = await written(bench, THROUGH, *TABLES, VECTORS)
+        await emptied(bench, THROUGH)
 
         async def transaction(rows: dict[str, list[tuple[Any, ...]]] = rows) -> None:
             async with bench.plain.transaction():
@@ -184,23 +178,23 @@ async def write_through(bench: Bench) -> Pair:
                     )
 
         raw.append(await timed(transaction()))
-        await emptied(bench, vectors)
+        await emptied(bench, THROUGH)
     return median(ours), median(raw)
 
 
 async def relay_batches(bench: Bench) -> Pair:
     """Rows a second of the relay with a batch of 100, and of COPY of the same rows."""
-    for kept in [memory(bench.apart, MemoryKind.SEMANTIC) for _ in range(BATCH)]:
-        await bench.journal.append(bench.apart.tenant, Journaled(operation=kept.id, memory=kept))
+    for kept in [memory(RELAY, MemoryKind.SEMANTIC) for _ in range(BATCH)]:
+        await bench.journal.append(RELAY.tenant, Journaled(operation=kept.id, memory=kept))
 
     async def relay() -> None:
-        taken = await bench.journal.take([bench.apart.tenant], bench.relay.id, BATCH)
+        taken = await bench.journal.take([RELAY.tenant], bench.relay.id, BATCH)
         await bench.relay._relay(taken)  # pyright: ignore[reportPrivateUsage]  # what its task does, once
 
     ours = await timed(relay())
-    rows = {name: await written(bench, name) for name in (*TABLES, "debt")}
+    rows = await written(bench, RELAY, *TABLES, "debt")
     assert all(len(found) == BATCH for found in rows.values())
-    await emptied(bench, "debt")
+    await emptied(bench, RELAY)
 
     async def copy() -> None:
         async with bench.plain.transaction(), bench.plain.cursor() as cursor:
@@ -210,31 +204,29 @@ async def relay_batches(bench: Bench) -> Pair:
                         await out.write_row(row)
 
     raw = await timed(copy())
-    await emptied(bench, "debt")
+    await emptied(bench, RELAY)
     return BATCH / ours, BATCH / raw
 
 
-async def written(bench: Bench, name: str) -> list[tuple[Any, ...]]:
-    """The rows of the tenant that stands apart, every column as text."""
-    cursor = await bench.plain.execute(
-        sql.SQL("SELECT * FROM {} WHERE tenant = {}").format(sql.Identifier(name), bench.apart.tenant)
-    )
-    names = [sql.SQL("{}::text").format(sql.Identifier(column.name)) for column in cursor.description or ()]
-    cursor = await bench.plain.execute(
-        sql.SQL("SELECT {} FROM {} WHERE tenant = {}").format(
-            sql.SQL(", ").join(names), sql.Identifier(name), bench.apart.tenant
-        )
-    )
-    return await cursor.fetchall()
+async def written(bench: Bench, who: Principal, *names: str) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of a tenant by table, every column as text."""
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for name in names:
+        source = sql.SQL("FROM {} WHERE tenant = {}").format(sql.Identifier(name), who.tenant)
+        cursor = await bench.plain.execute(sql.SQL("SELECT * {} LIMIT 0").format(source))
+        columns = [sql.SQL("{}::text").format(sql.Identifier(column.name)) for column in cursor.description or ()]
+        cursor = await bench.plain.execute(sql.SQL("SELECT {} {}").format(sql.SQL(", ").join(columns), source))
+        rows[name] = await cursor.fetchall()
+    return rows
 
 
-async def emptied(bench: Bench, *more: str) -> None:
-    """Take those rows out again, as only the owner of the database can; nothing of it is timed."""
+async def emptied(bench: Bench, who: Principal) -> None:
+    """Take a tenant's rows out again, as only the owner of the database can; nothing of it is timed."""
     async with bench.plain.transaction():
         await bench.plain.execute("SET LOCAL session_replication_role = replica")
-        for name in (*TABLES, *more):
+        for name in (*TABLES, VECTORS, "debt"):
             await bench.plain.execute(
-                sql.SQL("DELETE FROM {} WHERE tenant = {}").format(sql.Identifier(name), bench.apart.tenant)
+                sql.SQL("DELETE FROM {} WHERE tenant = {}").format(sql.Identifier(name), who.tenant)
             )
 
 

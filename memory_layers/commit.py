@@ -2,7 +2,7 @@
 
 Both policies end here: a write-through with one write under the agent's own role, the relay with a batch. The ledger
 entry's id derives from the operation, and inserting it is what makes a write happen once: a transaction that finds the
-entry there already is rolled back, and the repeat is answered from the ledger with the first answer.
+entry there already fails as a whole, and a second one answers the repeat from the ledger with the first answer.
 
 A memory is trusted no more than its least trusted source, sources of the same batch included. One whose id has a
 tombstone is not written, only its ledger entry is. Writers hold a shared lock on their tenant; whoever forgets takes it
@@ -61,10 +61,6 @@ class Outcome:
     contested: tuple[UUID, ...] = ()
 
 
-class _RepeatedError(Exception):
-    """A write of this transaction was committed before: roll back, and look for repeats first."""
-
-
 class Words(Protocol):
     """What a commit needs of layer 2."""
 
@@ -121,7 +117,7 @@ class Committer:
                     if todo:
                         outcomes |= await self._write(connection, principal, todo, due_after)
                 return [outcomes[entry] for entry in entries]
-            except (_RepeatedError, UniqueViolation):
+            except UniqueViolation:  # a write of this transaction was committed before
                 if attempt == _ATTEMPTS:
                     raise
 
@@ -134,21 +130,13 @@ class Committer:
     async def _write(
         self, connection: Connection, principal: Principal, todo: Mapping[UUID, Write], due_after: timedelta
     ) -> dict[UUID, Outcome]:
-        ids = [write.memory.id for write in todo.values()]
-        gone = await connection.execute(QUERIES["tombstones"], {"ids": ids})
         people = {ledger.subject_name(write.memory.subject, write.memory.session) for write in todo.values()}
         keys = await ledger.SubjectKeys(connection, people).ask()
         lowered = await _lowered(connection, [write.memory for write in todo.values()])
         given = dict(zip(todo, lowered, strict=True))
-        forgotten = {row[0] for row in await gone.fetchall()}
-        states: dict[UUID, State] = {
-            entry: "stale" if write.stale else "forgotten"
-            for entry, write in todo.items()
-            if write.stale or write.memory.id in forgotten
-        }
-        kept = {entry: memory for entry, memory in given.items() if entry not in states}
-        known = await memories.insert(connection, list(kept.values())) if kept else {}
-        fresh = [memory for memory in kept.values() if known[memory.id] == memory.id]
+        kept = [memory for entry, memory in given.items() if not todo[entry].stale]
+        known = await memories.insert(connection, kept) if kept else {}
+        fresh = [memory for memory in kept if known.get(memory.id) == memory.id]
         found = [memory for memory in fresh if memory.status == "live"]
         stated = await self._state(connection, principal, fresh)
         if found:
@@ -159,19 +147,16 @@ class Committer:
         await decisions.insert(connection, [memory for memory in fresh if memory.kind is MemoryKind.DECISION])
         outcomes: dict[UUID, Outcome] = {}
         for entry, memory in given.items():
-            identifier = known.get(memory.id, memory.id)
             fact = stated.get(memory.id)
             outcomes[entry] = Outcome(
-                id=identifier,
-                state=states.get(entry) or _state_of(memory, identifier),
+                id=known.get(memory.id, memory.id),
+                state="stale" if todo[entry].stale else _state_of(memory, known.get(memory.id)),
                 owed=("context",) if memory.id in owing else (),
                 superseded=tuple(fact.superseded) if fact else (),
                 contested=tuple(fact.contested_with) if fact else (),
             )
         entries = [self._entry(entry, write, given[entry], outcomes[entry]) for entry, write in todo.items()]
-        added = await ledger.append(connection, entries, keys)
-        if len(added) < len(entries):
-            raise _RepeatedError
+        await ledger.append_once(connection, entries, keys)
         return outcomes
 
     async def _state(self, connection: Connection, principal: Principal, fresh: Sequence[Memory]) -> dict[UUID, Stated]:
@@ -248,7 +233,9 @@ async def _lowered(connection: Connection, given: Sequence[Memory]) -> list[Memo
     return lowered
 
 
-def _state_of(memory: Memory, known_as: UUID) -> State:
+def _state_of(memory: Memory, known_as: UUID | None) -> State:
+    if known_as is None:
+        return "forgotten"
     if known_as != memory.id:
         return "duplicate"
     return "quarantined" if memory.status == "quarantined" else "stored"

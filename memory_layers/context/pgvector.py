@@ -42,7 +42,7 @@ EXACT_BELOW = 10_000
 BREADTH = 100
 """How many candidates each way proposes, and how wide the vector index walks."""
 _CAP = 2_000
-_ENOUGH = 400
+_ENOUGH = 250
 _BOUND = 2_000
 _IDENTIFIER_BONUS = 1.0
 _FRESH = 60.0
@@ -104,7 +104,9 @@ class ContextLayer:
         if not memories:
             return
         vectors = await self.embedder.documents([memory.text for memory in memories])
-        async with self._connections.system_transaction(tenant) as connection:
+        async with self._connections.system_transaction(tenant, pipelined=True) as connection:
+            # Lost with the server, it would only be owed again: nobody waits for this one to reach the disk.
+            await connection.execute("SET LOCAL synchronous_commit = off")
             await connection.execute(
                 self._query("put_vectors"),
                 {"ids": [memory.id for memory in memories], "vectors": [_literal(vector) for vector in vectors]},
@@ -143,7 +145,6 @@ class ContextLayer:
         parameters = {"vector": _literal(vector), "kinds": _kinds(query), "k": k}
         if await self._size(connection, principal) < EXACT_BELOW:
             return await self._nearest(connection, "nearest_exact", parameters)
-        await connection.execute(_QUERIES["search_settings"], {"breadth": k})
         found = await self._nearest(connection, "nearest", parameters)
         if len(found) < k:
             return await self._nearest(connection, "nearest_exact", parameters)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as default
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, LiteralString, cast
 from uuid import UUID
 
 from psycopg import AsyncCursor
@@ -29,6 +29,7 @@ from ...infra.sql import load_queries
 from ..policy import Retention
 from ..records import Json
 
+_ABSORB = "ON CONFLICT (retention, id) DO NOTHING"
 _QUERIES = load_queries(__package__ or "")
 
 
@@ -133,15 +134,30 @@ class SubjectKeys:
         return {name: (pseudonym, bytes(key)) for name, pseudonym, key in rows}
 
 
-async def append(connection: Connection, entries: Sequence[Entry], asked: SubjectKeys | None = None) -> set[UUID]:
+async def append(connection: Connection, entries: Sequence[Entry]) -> set[UUID]:
     """Add entries of one tenant, in order; returns the ids of those that were not there yet."""
     if not entries:
         return set()
-    asked = asked or await SubjectKeys(connection, {entry.subject_name for entry in entries}).ask()
+    asked = await SubjectKeys(connection, {entry.subject_name for entry in entries}).ask()
+    cursor = await _add(connection, entries, asked, _ABSORB)
+    return {row[0] for row in await cursor.fetchall()}
+
+
+async def append_once(connection: Connection, entries: Sequence[Entry], asked: SubjectKeys) -> None:
+    """Add entries of one tenant that must be new; one that is there fails the transaction, at its end if pipelined.
+
+    Raises:
+        psycopg.errors.UniqueViolation: the operation was recorded before.
+    """
+    await _add(connection, entries, asked, "")
+
+
+async def _add(
+    connection: Connection, entries: Sequence[Entry], asked: SubjectKeys, absorb: LiteralString
+) -> AsyncCursor[Any]:
     keys = await asked.get()
     rows = JsonParameter([_row(entry, *keys[entry.subject_name]) for entry in entries])
-    cursor = await connection.execute(_QUERIES["append_entries"], {"rows": rows})
-    return {row[0] for row in await cursor.fetchall()}
+    return await connection.execute(_QUERIES["append_entries"].replace("{absorb}", absorb), {"rows": rows})
 
 
 async def find(connection: Connection, ids: Iterable[UUID]) -> dict[UUID, Found]:

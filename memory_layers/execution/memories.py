@@ -35,7 +35,8 @@ _Row = Mapping[str, Any]
 async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUID, UUID]:
     """Insert memories of one tenant; returns for each id the id under which it is now known.
 
-    The two differ where an equal live memory was there already (or came earlier in `memories`) and was confirmed.
+    The two differ where an equal live memory was there already (or came earlier in `memories`) and was confirmed. An id
+    that has a tombstone is not inserted, and not among the answers.
     """
     keys = [content_key(memory) for memory in memories]
     first: dict[bytes, Memory] = {}
@@ -44,7 +45,7 @@ async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUI
     rows = JsonParameter([{**to_json(memory), "content_key": "\\x" + key.hex()} for key, memory in first.items()])
     cursor = await connection.execute(_QUERIES["insert_memories"], {"rows": rows})
     known: dict[bytes, UUID] = {bytes(key): identifier for identifier, key in await cursor.fetchall()}
-    return {memory.id: known[key] for memory, key in zip(memories, keys, strict=True)}
+    return {memory.id: known[key] for memory, key in zip(memories, keys, strict=True) if key in known}
 
 
 async def fetch(

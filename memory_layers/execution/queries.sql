@@ -1,4 +1,5 @@
--- insert_memories: New rows; a live one that is equal in its own circle of readers is confirmed instead.
+-- insert_memories: New rows; a live one that is equal in its own circle of readers is confirmed instead, and one that was
+-- forgotten before it came is left out.
 INSERT INTO memory AS known (
     id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
     source, trust, status, occurred_at, recorded_at, valid_from, expires_at, confirmed_at, content_key, sources, metadata
@@ -12,6 +13,7 @@ FROM json_to_recordset(%(rows)s) AS new (
     occurred_at timestamptz, recorded_at timestamptz, valid_from timestamptz, expires_at timestamptz,
     content_key bytea, sources uuid[], metadata jsonb
 )
+WHERE NOT EXISTS (SELECT FROM tombstone WHERE tombstone.tenant = current_tenant() AND tombstone.id = new.id)
 ON CONFLICT (tenant, content_key) WHERE status = 'live' AND kind NOT IN ('fact', 'decision') DO UPDATE SET
     confirmed_at = greatest(known.confirmed_at, excluded.confirmed_at),
     confirmations = known.confirmations + 1,
@@ -83,7 +85,7 @@ SELECT current_tenant(), name, pseudonym, key
 FROM unnest(%(names)s::text[], %(pseudonyms)s::text[], %(keys)s::bytea[]) AS new (name, pseudonym, key)
 ON CONFLICT (tenant, name) DO NOTHING
 
--- append_entries: Entries that are not there yet, each with its payload; returns the new ones.
+-- append_entries: Entries, each with its payload; returns those that were not there yet.
 WITH given AS (
     SELECT * FROM json_to_recordset(%(rows)s) AS given (
         id uuid, retention text, execution uuid, session text, agent text, agent_version text, on_behalf_of text,
@@ -99,7 +101,7 @@ WITH given AS (
     SELECT id, retention, current_tenant(), execution, session, agent, agent_version, on_behalf_of, occurred_at, action,
         memory, field, version_before, version_after, outcome, basis, subject, trace_id, span_id, payload_digest
     FROM given
-    ON CONFLICT (retention, id) DO NOTHING
+    {absorb}
     RETURNING id
 ), kept AS (
     INSERT INTO ledger_payload (entry, tenant, agent, subject, nonce, ciphertext)
@@ -205,9 +207,6 @@ SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_t
 
 -- hold_tenant: Whoever forgets: no write of this tenant is under way, and none begins before this one ends.
 SELECT pg_advisory_xact_lock(hashtextextended('lousa.write.' || current_tenant(), 0))
-
--- tombstones: Those of these ids that were forgotten or erased.
-SELECT id FROM tombstone WHERE tenant = current_tenant() AND id = ANY (%(ids)s)
 
 -- bury: Nothing late brings these ids back.
 INSERT INTO tombstone (tenant, id) SELECT current_tenant(), unnest(%(ids)s::uuid[]) ON CONFLICT DO NOTHING
