@@ -173,17 +173,17 @@ def test_a_reader_that_goes_away_ends_the_program_without_a_word(environment: di
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
 def test_text_is_utf_8_whatever_the_locale(environment: dict[str, str], locale: str) -> None:
-    environment = {**environment, "LC_ALL": locale, "PYTHONCOERCECLOCALE": "0"}
-    told = ended(environment, "remember", "ação às três – ☂", "--json")
-    assert told.returncode == 0, told.stderr
-    found = ended(environment, "recall", "ação às três")
-    assert "ação às três – ☂" in found.stdout
+    refused = ended({**environment, "LC_ALL": locale, "PYTHONCOERCECLOCALE": "0"}, "run", "não há – ☂.py")
+    assert refused.returncode == 2 and "não há – ☂.py" in refused.stderr
 
 
-def test_control_characters_of_others_never_reach_a_terminal(environment: dict[str, str]) -> None:
-    ended(environment, "remember", "red \x1b[31malert\x07 and \x9b2J")
-    found = ended(environment, "recall", "red alert")
-    assert "alert" in found.stdout and not {"\x1b", "\x07", "\x9b"} & set(found.stdout)
+def test_what_is_remembered_comes_back_as_it_was_and_harmless(environment: dict[str, str]) -> None:
+    """Also where the locale is poor; control characters of others never reach a terminal."""
+    poor = {**environment, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    assert ended(poor, "remember", "ação às três – ☂ \x1b[31malerta\x07 \x9b2J").returncode == 0
+    found = ended(poor, "recall", "ação às três").stdout
+    assert "ação às três – ☂" in found and "alerta" in found
+    assert not {"\x1b", "\x07", "\x9b"} & set(found)
 
 
 def test_the_module_and_the_script_are_the_same(environment: dict[str, str]) -> None:

@@ -176,9 +176,13 @@ def test_what_comes_from_the_web_stays_in_quarantine(lousa: Lousa) -> None:
 
 def test_a_trail_says_who_did_what_in_order(lousa: Lousa, counting: Path) -> None:
     identifier = lousa("run", counting, "lousa", "--json").json["execution"]
-    lines = lousa("trail", identifier).out.splitlines()
-    assert any("count" in line and "length/lousa" in line for line in lines)
-    assert len(lousa("trail", identifier, "--json").json["trail"]) == len(lines)
+    entries = lousa("trail", identifier, "--json").json["trail"]
+    assert [entry["number"] for entry in entries] == list(range(1, len(entries) + 1))
+    done = [(entry["agent"], entry["action"], entry["field"]) for entry in entries]
+    assert ("count", "board.write", "length/lousa") in done
+    assert (done[0][1], done[-1][1]) == ("execution.begin", "execution.end")
+    _, *lines = lousa("trail", identifier).out.splitlines()
+    assert len(lines) == len(entries) and any("count" in line and "length/lousa" in line for line in lines)
 
 
 def test_doctor_says_what_is_in_force_and_that_all_is_well(lousa: Lousa) -> None:
