@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ..infra.errors import BadInput, EffectUncertain, Stale, TaskFailed
+from ..infra.telemetry import Attribute, span
 from ..memory_layers.records import Json
 from .contract import Task
 from .desk import Desk
@@ -117,7 +118,8 @@ async def attempt(step: Step, place: Workplace, retried: Retried) -> Json | Exha
         if isinstance(hold, There):
             return hold.value
         try:
-            came = await _in_time(step.call(hold.desk, number), step.timeout, hold.held.lost)
+            with span("plan" if step.agent == "planner" else "invoke_agent", _attributes(step, number)):
+                came = await _in_time(step.call(hold.desk, number), step.timeout, hold.held.lost)
             return await place.write(hold, step.write(came, number))
         except asyncio.CancelledError:
             await asyncio.shield(place.let_go(hold))
@@ -129,6 +131,16 @@ async def attempt(step: Step, place: Workplace, retried: Retried) -> Json | Exha
             return failed
         retried(step, number, failed)
         await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (number - 1)) * random.uniform(0.8, 1.2))
+
+
+def _attributes(step: Step, attempt: int) -> dict[str, Attribute | None]:
+    """What a span tells of an attempt: names and counts."""
+    return {
+        "gen_ai.agent.name": step.agent,
+        "lousa.task": step.work.id if step.work else None,
+        "lousa.round": step.round,
+        "lousa.attempt": attempt,
+    }
 
 
 async def _in_time(call: Awaitable[T], limit: float, lost: asyncio.Future[None]) -> T:

@@ -34,6 +34,7 @@ from ..agents.written import outcomes_in, plans_in, read_verdict, write_verdict
 from ..infra.errors import BadInput, ExecutionBusy, LousaError, PipelineError, RunFailed, ServerUnavailable, Stale
 from ..infra.identity import Principal
 from ..infra.ids import new_id
+from ..infra.telemetry import span
 from ..memory_layers.conversation.board import Board, Version
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.conversation.watch import Watch
@@ -200,7 +201,8 @@ async def _drive(
             answer=_answer(row),
         )
         try:
-            await _until_lost(_through(pipeline, live), run.lost, execution)
+            with span("invoke_workflow", {"gen_ai.agent.name": pipeline.name, "lousa.execution": str(execution)}):
+                await _until_lost(_through(pipeline, live), run.lost, execution)
         except (ServerUnavailable, ExecutionBusy):
             raise  # nothing was decided
         except (PipelineError, RunFailed) as error:
@@ -229,7 +231,8 @@ async def _claimed(services: Services, principal: Principal) -> AsyncGenerator[t
         yield heartbeat, run
     finally:
         beating.cancel()
-        await asyncio.shield(run.let_go())
+        if run in heartbeat.held:
+            await asyncio.shield(run.let_go())
 
 
 async def _through(pipeline: Pipeline, live: Live) -> None:
@@ -276,6 +279,7 @@ async def _end(services: Services, live: Live) -> Result:
     written = write_verdict(ended)
     kept: dict[str, Json] = {name: written[name] for name in ("decision", "reasons", "evidence")}
     await services.executions.finish(live.principal, live.execution, status, {**kept, "rounds": live.rounds})
+    live.run.forget()  # nobody takes up what has ended: the claim may lapse
     live.tell("ended", round=live.rounds, text=status)
     return _result(services, live, status, kept)
 
