@@ -21,10 +21,12 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from ..infra.clock import Clock
-from ..infra.connections import Connections
+from ..infra.connections import Connection, Connections
 from ..infra.identity import Principal
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
@@ -35,12 +37,18 @@ from .knowledge.postgres import KnowledgeLayer
 from .policy import DEFAULT, Policy
 from .records import Hit, Memory, MemoryKind, Recall
 
+if TYPE_CHECKING:
+    from .embedding import Vectors
+
 _QUERIES = load_queries(__package__ or "")
 _LOG = logging.getLogger(__name__)
 _LAYER: Mapping[Way, str] = {"dense": "context", "words": "words", "graph": "knowledge"}
-_AT_ONCE = 32
+_MORE = 8
 _SIGNS_PER_TOKEN = 4
 
+_Answer = TypeVar("_Answer")
+_Found = dict[Way, list[Candidate] | None]
+_Way = Callable[[Connection, Principal, Query], Awaitable[list[Candidate]]]
 CaughtUp = Callable[[Principal, timedelta], Awaitable[bool]]
 
 
@@ -53,7 +61,7 @@ class Weights:
     """
 
     words: float = 1.0
-    dense: float = 5.0
+    dense: float = 7.5
     graph: float = 0.3
     fading: float = 0.15
     distrust: float = 0.1
@@ -95,64 +103,72 @@ class Recaller:
     async def recall(self, principal: Principal, query: Query) -> Recall:
         """What is known about `query`, best first, as far as `principal` may see it."""
         behind = query.freshness == "acknowledged" and not await self._caught_up(principal, self._deadline)
-        found, silent = await self._ask(principal, query)
-        hits = await self._fetch(principal, query, fuse(found, self._weights))
+        async with asyncio.TaskGroup() as group:
+            by_name = group.create_task(self._by_name(principal, query))
+            vector = await self._in_time("context", self._context.embedder.query(query.text))
+        # Only now is a second connection asked for, lest a pool's worth of recalls wait for each other.
+        hits, silent = await self._finish(principal, query, vector, by_name.result())
         if query.touch and hits:
             await self._touch(principal, hits)
         return Recall(hits=hits, silent=silent, behind=behind)
 
-    async def _ask(self, principal: Principal, query: Query) -> tuple[list[Candidate], tuple[str, ...]]:
-        ways: Mapping[Way, Awaitable[list[Candidate]]] = {
-            "dense": self._dense(principal, query),
-            "words": self._words(principal, query),
-            "graph": self._graph(principal, query),
-        }
-        answers = await asyncio.gather(*(self._in_time(way, answer) for way, answer in ways.items()))
-        found = [candidate for answer in answers if answer is not None for candidate in answer]
-        return found, tuple(_LAYER[way] for way, answer in zip(ways, answers, strict=True) if answer is None)
+    async def _by_name(self, principal: Principal, query: Query) -> _Found:
+        """Words and graph, one after the other on one connection, while the question is being embedded."""
+        words, graph = self._context.words, self._knowledge.find
+        together = await self._in_time("words and knowledge", self._ask(principal, query, words, graph))
+        if together is not None:
+            return {"words": together[0], "graph": together[1]}
+        # A failure ends the transaction for both, so each is asked alone and only the broken one stays silent.
+        by_words = await self._in_time("words", self._ask(principal, query, words))
+        by_graph = await self._in_time("knowledge", self._ask(principal, query, graph))
+        return {"words": by_words[0] if by_words else None, "graph": by_graph[0] if by_graph else None}
 
-    async def _in_time(self, way: Way, answer: Awaitable[list[Candidate]]) -> list[Candidate] | None:
-        """A way's answer, or None when it had none: one silent way leaves the others their say."""
+    async def _ask(self, principal: Principal, query: Query, *ways: _Way) -> list[list[Candidate]]:
+        async with self._connections.transaction(principal) as connection:
+            return [await way(connection, principal, query) for way in ways]
+
+    async def _finish(
+        self, principal: Principal, query: Query, vector: Vectors | None, by_name: _Found
+    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """Likeness, then the ranking and the hits, in one transaction; without likeness when it fails."""
+        found: _Found = {"dense": None, **by_name}
+        async with self._connections.transaction(principal) as connection:
+            if vector is not None:
+                likest = self._context.vectors(connection, principal, query, vector)
+                found["dense"] = await self._in_time("context", likest)
+            if vector is None or found["dense"] is not None:
+                ranked = fuse([candidate for answer in found.values() for candidate in answer or ()], self._weights)
+                hits = await self._fetch(connection, query, ranked)
+                return hits, tuple(_LAYER[way] for way, answer in found.items() if answer is None)
+        return await self._finish(principal, query, None, by_name)
+
+    async def _in_time(self, name: str, answer: Awaitable[_Answer]) -> _Answer | None:
+        """An answer, or None when there was none: one silent way leaves the others their say."""
         try:
             async with asyncio.timeout(self._deadline.total_seconds()):
                 return await answer
         except Exception as error:
-            _LOG.warning("recall: %s did not answer: %s", _LAYER[way], type(error).__name__)
+            _LOG.warning("recall: %s did not answer: %s", name, type(error).__name__)
             return None
 
-    async def _dense(self, principal: Principal, query: Query) -> list[Candidate]:
-        vector = await self._context.embedder.query(query.text)
-        async with self._connections.transaction(principal) as connection:
-            return await self._context.vectors(connection, principal, query, vector)
-
-    async def _words(self, principal: Principal, query: Query) -> list[Candidate]:
-        async with self._connections.transaction(principal) as connection:
-            return await self._context.words(connection, principal, query)
-
-    async def _graph(self, principal: Principal, query: Query) -> list[Candidate]:
-        async with self._connections.transaction(principal) as connection:
-            return await self._knowledge.find(connection, principal, query)
-
-    async def _fetch(self, principal: Principal, query: Query, ranked: Sequence[Ranked]) -> tuple[Hit, ...]:
+    async def _fetch(self, connection: Connection, query: Query, ranked: Sequence[Ranked]) -> tuple[Hit, ...]:
         """The hits, from the record: what falls out or is folded away is refilled from further down."""
         now = self._clock.now()
         checked: list[tuple[float, Ranked, Memory]] = []
         hits: list[Hit] = []
-        step = max(_AT_ONCE, 2 * query.k)
+        step = query.k + _MORE
         for start in range(0, len(ranked), step):
             part = ranked[start : start + step]
-            async with self._connections.transaction(principal) as connection:
-                ids = [candidate.id for candidate in part]
-                known = await memories.fetch(connection, ids, now=now, as_of=query.as_of)
+            known = await memories.fetch(connection, [one.id for one in part], now=now, as_of=query.as_of)
             checked += [
                 (candidate.score * self._standing(memory, now), candidate, memory)
                 for candidate in part
                 if (memory := known.get(candidate.id)) is not None and _holds(memory, query, now)
             ]
-            hits = _fold(sorted(checked, key=lambda one: (-one[0], one[1].id)))
-            if len(hits) >= query.k:
+            hits = _fold(sorted(checked, key=lambda one: (-one[0], one[1].id.int)), query.k)
+            if len(hits) == query.k:
                 break
-        return _within(hits[: query.k], query.budget)
+        return _within(hits, query.budget)
 
     def _standing(self, memory: Memory, now: datetime) -> float:
         """How far age and trust lower a score, between 0 and 1."""
@@ -172,8 +188,7 @@ def fuse(found: Sequence[Candidate], weights: Weights) -> list[Ranked]:
     """One ranking of all ways' candidates, best first."""
     likenesses = sorted((candidate.score for candidate in found if candidate.via == "dense"), reverse=True)
     floor = likenesses[:BREADTH][-1] if likenesses else 0.0
-    scores: dict[UUID, float] = {}
-    via: dict[UUID, list[Way]] = {}
+    fused: dict[UUID, tuple[float, tuple[Way, ...]]] = {}
     for candidate in found:
         match candidate.via:
             case "dense":
@@ -182,10 +197,10 @@ def fuse(found: Sequence[Candidate], weights: Weights) -> list[Ranked]:
                 part = weights.words * candidate.score
             case "graph":
                 part = weights.graph * candidate.score
-        scores[candidate.id] = scores.get(candidate.id, 0.0) + part
-        via.setdefault(candidate.id, []).append(candidate.via)
-    ranked = [Ranked(identifier, score, tuple(via[identifier])) for identifier, score in scores.items()]
-    return sorted(ranked, key=lambda one: (-one.score, one.id))
+        score, via = fused.get(candidate.id, (0.0, ()))
+        fused[candidate.id] = (score + part, (*via, candidate.via))
+    ranked = [Ranked(identifier, score, via) for identifier, (score, via) in fused.items()]
+    return sorted(ranked, key=lambda one: (-one.score, one.id.int))
 
 
 def _holds(memory: Memory, query: Query, now: datetime) -> bool:
@@ -200,8 +215,8 @@ def _holds(memory: Memory, query: Query, now: datetime) -> bool:
     return memory.fact is None or begins <= now
 
 
-def _fold(checked: Sequence[tuple[float, Ranked, Memory]]) -> list[Hit]:
-    """Hits without repetition: equal texts are one hit, the best, which carries the others' ids."""
+def _fold(checked: Sequence[tuple[float, Ranked, Memory]], k: int) -> list[Hit]:
+    """The best `k` hits without repetition: equal texts are one hit, the best, which carries the others' ids."""
     best: dict[str, tuple[float, Ranked, Memory]] = {}
     also: dict[str, list[UUID]] = {}
     for one in checked:
@@ -210,7 +225,7 @@ def _fold(checked: Sequence[tuple[float, Ranked, Memory]]) -> list[Hit]:
             also.setdefault(text, []).append(one[2].id)
         else:
             best[text] = one
-    return [_hit(*one, also=tuple(also.get(text, ()))) for text, one in best.items()]
+    return [_hit(*one, also=tuple(also.get(text, ()))) for text, one in islice(best.items(), k)]
 
 
 def _hit(score: float, ranked: Ranked, memory: Memory, *, also: tuple[UUID, ...]) -> Hit:

@@ -78,15 +78,15 @@ class ContextLayer:
         embedder = self.embedder
         async with self._connections.owner_transaction() as connection:
             cursor = await connection.execute(_QUERIES["models"])
-            models = {row[0]: row for row in await cursor.fetchall()}
-            if embedder.fingerprint in models:
+            models = await cursor.fetchall()
+            holding = {fingerprint: name for fingerprint, name, _, used in models if used}
+            if holding and embedder.fingerprint not in holding:
+                raise SchemaMismatch(
+                    f"this store holds vectors of {', '.join(map(repr, holding.values()))}, and LOUSA_EMBEDDER now"
+                    f" names {embedder.name!r}: set LOUSA_EMBEDDER back, or make the vectors anew with 'lousa rebuild'"
+                )
+            if any(fingerprint == embedder.fingerprint for fingerprint, *_ in models):
                 return
-            for _, name, _, used in models.values():
-                if used:
-                    raise SchemaMismatch(
-                        f"this store holds vectors of {name!r}, and LOUSA_EMBEDDER now names {embedder.name!r}:"
-                        " set LOUSA_EMBEDDER back, or make the vectors anew with 'lousa rebuild'"
-                    )
             await connection.execute(
                 _QUERIES["make_table"],
                 {"fingerprint": embedder.fingerprint, "name": embedder.name, "dimensions": embedder.dimensions},

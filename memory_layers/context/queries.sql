@@ -23,9 +23,6 @@ SELECT term, query, frequency FROM word_frequencies(%(terms)s::text[], %(cap)s)
 SELECT id, score FROM search_words(%(any_of)s, %(queries)s::text[], %(weights)s::float8[], %(kinds)s::text[],
                                    %(bound)s, %(k)s)
 
--- search_settings: How the vector index walks in this transaction: wide enough, and on where filters leave too few.
-SELECT set_config('hnsw.ef_search', %(breadth)s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
-
 -- nearest: The likest by the index.
 SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
 WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s)

@@ -171,8 +171,12 @@ def key_of(memory: Memory, fact: Fact) -> bytes:
 
 
 def name_key(name: str) -> str:
-    """A name as it is compared and indexed: folded, and shortened with a digest where an index could not hold it."""
-    plain = folded(name)
-    if len(plain.encode()) <= _KEY_BYTES:
+    """A name as it is compared and indexed: folded, and no longer than an index can hold."""
+    return indexable(folded(name))
+
+
+def indexable(plain: str) -> str:
+    """A folded name, shortened with a digest where an index could not hold it."""
+    if len(plain) * 4 <= _KEY_BYTES or len(plain.encode()) <= _KEY_BYTES:
         return plain
     return plain[:80] + "…" + hashlib.sha256(plain.encode()).hexdigest()

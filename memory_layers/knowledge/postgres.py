@@ -9,7 +9,6 @@ A path from one thing to another is read as sentences, each in the direction in 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from ..contract import Candidate, Capabilities, Query
 from ..execution.memories import folded
 from ..records import Fact, Memory
 from . import resolution
-from .facts import name_key
+from .facts import indexable, name_key
 from .resolution import QUERIES, FactOutcome, entity_id
 
 _LONGEST_NAME = 8
@@ -254,7 +253,7 @@ def _best(scored: tuple[UUID, float]) -> tuple[float, UUID]:
 
 def _runs(text: str) -> dict[str, list[range]]:
     """Every run of words that may be a name → where it stands, as ranges of word places."""
-    tokens = re.split(r"\s+", folded(text))[:_WORDS_READ]
+    tokens = folded(text).split(" ")[:_WORDS_READ]
     runs: dict[str, list[range]] = {}
     for start in range(len(tokens)):
         for end in range(start + 1, min(start + _LONGEST_NAME, len(tokens)) + 1):
@@ -262,7 +261,7 @@ def _runs(text: str) -> dict[str, list[range]]:
             bare = run.strip(_EDGES)
             for name in {run, bare, bare.rstrip("."), bare.removesuffix("'s").removesuffix("’s")}:
                 if name and not (end == start + 1 and name in STOP_WORDS):
-                    runs.setdefault(name_key(name), []).append(range(start, end))
+                    runs.setdefault(indexable(name), []).append(range(start, end))
     return runs
 
 

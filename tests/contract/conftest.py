@@ -113,7 +113,7 @@ class Remembering:
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         new = [text for text in dict.fromkeys(texts) if text not in self.documents_of]
-        self.documents_of |= dict(zip(new, await self._embedder.documents(new), strict=True))
+        self.documents_of.update(zip(new, await self._embedder.documents(new), strict=True))
         return numpy.stack([self.documents_of[text] for text in texts])
 
     async def query(self, text: str) -> Vectors:

@@ -98,11 +98,11 @@ async def test_of_two_like_episodes_the_fresher_one_comes_first_and_neither_is_l
 
 
 async def test_what_falls_out_is_refilled_up_to_k(layers: Layers, principal: Principal):
-    ids = await layers.remember(principal, *(f"Report number {number} is ready." for number in range(60)))
+    ids = await layers.remember(principal, *(f"Report number {number} is ready." for number in range(40)))
     await layers.remember(principal, "Report archive lies in the cellar.")
     async with layers.connections.transaction(principal) as connection:
-        await connection.execute("UPDATE memory SET status = 'withdrawn' WHERE id = ANY (%s)", (ids[:55],))
-    assert len(await layers.recall(principal, "report number", k=6)) == 6
+        await connection.execute("UPDATE memory SET status = 'withdrawn' WHERE id = ANY (%s)", (ids[:36],))
+    assert len(await layers.recall(principal, "report number", k=5)) == 5
 
 
 async def test_kinds_limit_what_comes_back(layers: Layers, principal: Principal):
