@@ -101,6 +101,7 @@ class Picture:
         self._out = out
         self._round = _Round()
         self._spinner = Spinner("dots")
+        self._planning = Spinner("dots", "planning")
 
     def tell(self, news: Progress) -> None:
         """Take an event in; keep its line above the picture if it is worth it."""
@@ -121,7 +122,7 @@ class Picture:
         """The picture of this moment. It is drawn by another thread, so it looks at copies."""
         now, at_work = self._round, sorted(self._round.running.copy().items(), key=lambda item: item[1])
         if not now.planned:
-            return self._spinner
+            return self._planning
         head = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=now.planned, completed=min(now.ended, now.planned), width=30)
         head.add_row(self._spinner, bar, f"{now.ended} of {now.planned} tasks, round {now.number}")

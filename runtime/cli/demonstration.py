@@ -47,13 +47,13 @@ async def demo(frame: Frame, *, json: bool) -> int:
     if code:
         return code
     if not json and loaded.render:
-        show(loaded.render(first))
+        show(loaded.render(first), "", *_in_short(first))
     say("", "The next day: everything was closed in between, the same agreements come again")
     code, second = await _day(frame, loaded, agreements, session="next day", clock=Ahead(timedelta(days=1)))
     if json:
         emit({"tenant": frame.tenant, "days": [first, second]})
     else:
-        show(*_recalled(second), "", *_what_next(frame, first))
+        show(_recalled(second), "", *_what_next(frame, first))
     return code
 
 
@@ -79,11 +79,16 @@ def _where(frame: Frame) -> list[str]:
     return [f"It uses {servers}, and the tenant {frame.tenant!r}."]
 
 
-def _recalled(report: dict[str, Json]) -> list[str]:
-    return [
-        str(report["decision"]),
-        f"recalled {report['recalled']} findings; about {report['tokens_saved']:,} tokens were not read again",
-    ]
+def _in_short(report: dict[str, Json]) -> list[str]:
+    """The decision, and what a table shows only to who looks for it."""
+    missing = cast("list[dict[str, str]]", report["missing"])
+    gaps = [f"  {item['document']}: nothing on {item['clause'].replace('_', ' ')}" for item in missing]
+    return [str(report["decision"]), *gaps]
+
+
+def _recalled(report: dict[str, Json]) -> str:
+    saved = f"recalled {report['recalled']} findings; about {report['tokens_saved']:,} tokens were not read again"
+    return f"{report['decision']}\n{saved}"
 
 
 def _what_next(frame: Frame, report: dict[str, Json]) -> list[str]:

@@ -1,0 +1,54 @@
+"""The demo: the whole of Lousa on four agreements, on two days, any number of times."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lousa.infra.embedded.supervisor import Endpoints
+
+
+@pytest.fixture
+def environment(servers: Endpoints, tmp_path: Path) -> dict[str, str]:
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("LOUSA_")},
+        "LOUSA_REDIS_URL": servers.redis_url,
+        "LOUSA_POSTGRES_URL": servers.postgres_url,
+        "LOUSA_HOME": str(tmp_path / "home"),
+    }
+
+
+def demo(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lousa", "demo", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=55)
+
+
+def test_the_second_day_reads_nothing_again_and_decides_the_same(environment: dict[str, str]) -> None:
+    done = demo(environment, "--json")
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)["days"]
+    assert first["recalled"] == 0 and first["tokens_saved"] == 0
+    assert second["recalled"] == len(first["findings"]) and second["tokens_saved"] > 1_000
+    for part in ("decision", "contradictions", "missing"):
+        assert first[part] == second[part], part
+    found = [
+        {(one["document"], one["clause"], one["start"], one["end"]) for one in day["findings"]}
+        for day in (first, second)
+    ]
+    assert found[0] == found[1]
+    assert first["contradictions"] and first["missing"]
+
+
+def test_it_ends_with_what_may_be_typed_next_and_that_works(environment: dict[str, str]) -> None:
+    done = demo(environment)
+    assert done.returncode == 0, done.stderr
+    assert "of its own" not in done.stderr and "your servers" in done.stderr
+    assert "tokens were not read again" in done.stdout
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    trail = next(line for line in lines if " trail " in line).split()
+    done = subprocess.run([sys.executable, "-m", "lousa", *trail[1:]], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "critic" in done.stdout and "liability_cap" in done.stdout
