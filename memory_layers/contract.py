@@ -70,7 +70,8 @@ class Query:
     touch: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", self.text.replace("\0", " "))
+        # What no server takes (NUL, half a character) is not worth refusing a question for.
+        object.__setattr__(self, "text", self.text.encode(errors="replace").decode().replace("\0", " "))
         if not self.text.strip():
             raise BadInput("a recall needs a text to look for, got an empty one")
         if not 1 <= self.k <= MOST:

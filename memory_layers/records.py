@@ -113,6 +113,8 @@ class Fact:
                 raise BadInput(f"a fact needs a {part}, got {text!r}")
             if len(text) > 2_000:
                 raise BadInput(f"a fact's {part} has at most 2,000 characters, got {len(text):,}")
+        if self.since is not None and self.since.tzinfo is None:
+            raise BadInput(f"a fact's since needs a time zone, got {self.since!r}")
 
     def sentence(self) -> str:
         """The fact as a line of text."""

@@ -184,7 +184,7 @@ def test_a_query_that_cannot_be_meant_is_refused(parts: dict[str, object]):
 
 async def test_any_text_may_be_asked_for(layers: Layers, principal: Principal):
     await layers.remember(principal, "It's 50% off & 'quoted' \\ text: a|b !c <-> d:*")
-    for text in ("'", "\\", "%_", "a & b | !c", "((", ":*", "it's 50%", "x y " * 5_000, "a\0b", "日本語"):
+    for text in ("'", "\\", "%_", "a & b | !c", "((", ":*", "it's 50%", "x y " * 5_000, "a\0b", "a\ud800b", "日本語"):
         assert (await layers.recall(principal, text)).silent == ()
     assert (await layers.recall(principal, "it's 50% & 'quoted' \\ text"))[0].via
 

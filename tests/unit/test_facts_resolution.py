@@ -8,7 +8,9 @@ from itertools import permutations
 from uuid import UUID
 
 import pytest
+from lousa.infra.errors import BadInput
 from lousa.memory_layers.knowledge.facts import Assertion, Resolved, name_key, resolve
+from lousa.memory_layers.records import Fact
 
 TODAY = datetime(2026, 11, 30, tzinfo=UTC)
 
@@ -121,3 +123,8 @@ def test_names_are_compared_without_case_accents_and_spacing_and_stay_indexable(
     assert name_key("C++") != name_key("C") != name_key("C#")
     long, other = name_key("ß東" * 1_000), name_key("ß東" * 999 + "京")
     assert long != other and max(len(long.encode()), len(other.encode())) < 1_000
+
+
+def test_a_fact_since_nobodys_midnight_is_refused():
+    with pytest.raises(BadInput, match="time zone"):
+        Fact(subject="Ana", predicate="role", object="CTO", since=datetime(2026, 1, 1))
