@@ -267,6 +267,7 @@ class _Reader:
                 away = 0.0
                 for change in changes:
                     self._pass_on(change)
+                await asyncio.sleep(0)  # whoever waits goes first, the next read second
         except Exception as error:
             self._feed._forget(self)  # pyright: ignore[reportPrivateUsage]  # the two are one thing
             self._end(error)  # whoever watches raises it

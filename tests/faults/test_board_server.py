@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 from lousa.infra.connections import Connections
@@ -154,6 +155,30 @@ async def test_a_restarted_server_still_holds_all_that_was_acknowledged(server: 
         second = await board.claim("u", 60)
         assert second is not None
         assert second.token == claim.token + 1
+
+
+async def test_many_who_write_through_a_restart_lose_nothing_and_do_nothing_twice(
+    server: Server, servers: Endpoints
+) -> None:
+    async with AsyncExitStack() as stack:
+        board, feed = await board_at(server.socket, servers, stack)
+
+        async def agent(number: int) -> None:
+            for step in range(20):
+                written = await board.write(f"{number}/{step}", step)
+                assert isinstance(written, Written)
+                await board.update("sum", lambda old: cast(int, old or 0) + 1)
+
+        working = asyncio.gather(*map(agent, range(20)))
+        for _ in range(2):
+            await asyncio.sleep(0.1)
+            await server.kill()
+            await asyncio.sleep(0.1)
+            await server.start()
+        await working
+        assert await board.read_versioned("sum") == (400, 400)
+        assert len(await board.read_all()) == 401
+        assert await feed.last("t", board.execution) == 800
 
 
 async def test_a_waiting_agent_outlives_a_restart_of_the_server(server: Server, servers: Endpoints) -> None:
