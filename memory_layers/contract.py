@@ -106,7 +106,8 @@ class Projection(Protocol):
         """Hold these memories, in a transaction of its own.
 
         Putting twice changes nothing. What is no longer live in layer 4 when the transaction commits is left out, even
-        if it was live when it was handed over: a late relay brings nothing back.
+        if it was live when it was handed over: a late relay brings nothing back. A `transactional` layer takes what it
+        was owed for them off the debts in that same transaction; for another, whoever calls does so afterwards.
         """
         ...
 

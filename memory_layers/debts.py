@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
 from ..infra.connections import Connections
 from ..infra.errors import ServerUnavailable
 from .commit import QUERIES
+from .contract import Capabilities
 from .execution import memories
 from .records import Memory
 
@@ -27,25 +28,31 @@ _LARGEST = 200
 
 
 class Layer(Protocol):
-    """What a debt is paid to."""
+    """What a debt is paid to: the part of `Projection` that this needs."""
 
-    async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
-        """Hold these memories; doing so twice changes nothing, and what is no longer live is left out."""
-        ...
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> None: ...
 
 
 class Debts:
     """What the layers are owed, over all tenants."""
 
-    def __init__(self, connections: Connections, layers: dict[str, Layer]) -> None:
+    def __init__(self, connections: Connections, layers: Mapping[str, Layer]) -> None:
         self._connections = connections
         self._layers = layers
         self._batch = 16
         self.incurred = asyncio.Event()
         """Set when this process has just made one that is due."""
 
-    async def settle(self, tenant: str, layer: str, ids: Sequence[UUID]) -> None:
-        """The layer has these."""
+    async def put(self, tenant: str, layer: str, batch: Sequence[Memory]) -> None:
+        """Give memories to a layer, and take off what it was owed for them."""
+        await self._layers[layer].put(tenant, batch)
+        if not self._layers[layer].capabilities.transactional:
+            await self._settle(tenant, layer, [memory.id for memory in batch])
+
+    async def _settle(self, tenant: str, layer: str, ids: Sequence[UUID]) -> None:
         async with self._connections.system_transaction(tenant, pipelined=True) as connection:
             # Lost with the server, it would only be paid again: nobody waits for this one to reach the disk.
             await connection.execute("SET LOCAL synchronous_commit = off")
@@ -72,26 +79,24 @@ class Debts:
         if not taken:
             return False
         begun = time.monotonic()
-        paid = await self._put(tenant, layer, list(held.values()))
+        await self._put(tenant, layer, list(held.values()))
         affordable = int(len(taken) * _WORK / max(0.001, time.monotonic() - begun))
         self._batch = max(1, min(_LARGEST, affordable, self._batch * 2))
-        # What is no longer in the record is owed to nobody.
-        await self.settle(tenant, layer, [*paid, *(identifier for identifier in taken if identifier not in held)])
+        if gone := [identifier for identifier in taken if identifier not in held]:
+            await self._settle(tenant, layer, gone)  # what is no longer in the record is owed to nobody
         return True
 
-    async def _put(self, tenant: str, layer: str, batch: Sequence[Memory]) -> list[UUID]:
-        """The ids of those that the layer has now."""
-        ids = [memory.id for memory in batch]
+    async def _put(self, tenant: str, layer: str, batch: Sequence[Memory]) -> None:
         try:
-            await self._layers[layer].put(tenant, batch)
-            return ids
+            await self.put(tenant, layer, batch)
         except ServerUnavailable:
             raise
         except Exception as error:
             if len(batch) > 1:
-                return [paid for memory in batch for paid in await self._put(tenant, layer, [memory])]
-            _LOG.warning("layer %r refused memory %s (%s), trying again later", layer, ids[0], type(error).__name__)
+                for memory in batch:
+                    await self._put(tenant, layer, [memory])
+                return
+            ids, why = [batch[0].id], type(error).__name__
+            _LOG.warning("layer %r refused memory %s (%s), trying again later", layer, ids[0], why)
             async with self._connections.system_transaction(tenant) as connection:
-                told = {"ids": ids, "layer": layer, "error": type(error).__name__}
-                await connection.execute(QUERIES["note_debts"], told)
-            return []
+                await connection.execute(QUERIES["note_debts"], {"ids": ids, "layer": layer, "error": why})

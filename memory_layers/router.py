@@ -70,7 +70,6 @@ class Router:
         self._policy = policy
         self._clock = clock
         self._deadline = settings.deadline
-        self._layers = {"context": context}
         self._committer = Committer(policy=policy, words=context, facts=knowledge)
         self._journal = Journal(connections)
         self._debts = Debts(connections, {"context": context})
@@ -204,8 +203,7 @@ class Router:
 
     async def _pay(self, tenant: str, layer: str, memory: Memory) -> None:
         try:
-            await self._layers[layer].put(tenant, [memory])
-            await self._debts.settle(tenant, layer, [memory.id])
+            await self._debts.put(tenant, layer, [memory])
         except Exception as error:
             _LOG.warning("layer %r did not take a memory (%s): the relay will", layer, type(error).__name__)
             raise

@@ -97,10 +97,11 @@ class ContextLayer:
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None:
         """Make memories findable by their words, in the record's own transaction, after their rows are in."""
         rows = [{"id": str(memory.id), "identifiers": identifiers(memory.text)} for memory in memories]
-        await connection.execute(_QUERIES["index_words"], {"rows": JsonParameter(rows)})
+        ids = [memory.id for memory in memories]
+        await connection.execute(_QUERIES["index_words"], {"rows": JsonParameter(rows), "ids": ids})
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
-        """Embed memories and hold words and vectors of those that are live by then."""
+        """Embed memories and hold words and vectors of those that are live by then; what was owed is paid with it."""
         if not memories:
             return
         vectors = await self.embedder.documents([memory.text for memory in memories])
@@ -227,7 +228,8 @@ class ContextLayer:
 
 
 def _literal(vector: Vectors) -> str:
-    return "[" + ",".join(f"{number:.6g}" for number in vector.tolist()) + "]"
+    """A vector as Postgres reads it, to the precision that half a float keeps."""
+    return ("[" + "%.4g," * (len(vector) - 1) + "%.4g]") % tuple(vector.tolist())
 
 
 def _kinds(query: Query) -> list[str] | None:

@@ -4,10 +4,15 @@ SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.re
        stems(m.text) || array_to_tsvector(ARRAY(SELECT json_array_elements_text(new.identifiers)))
 FROM json_to_recordset(%(rows)s) AS new (id uuid, identifiers json)
 JOIN memory m ON m.id = new.id
-WHERE m.status IN ('live', 'contested')
+WHERE m.id = ANY (%(ids)s) AND m.status IN ('live', 'contested')
+  AND NOT EXISTS (SELECT FROM memory_words w WHERE w.id = m.id)
 ON CONFLICT (id) DO NOTHING
 
 -- put_vectors: Vectors of memories that are still live when they are written; a row that changes meanwhile is waited for.
+-- What was owed for them is paid with it.
+WITH paid AS (
+    DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = 'context'
+)
 INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, embedding)
 SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
        given.vector::public.halfvec
