@@ -20,10 +20,10 @@ import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -54,13 +54,13 @@ class Loaded:
 
 
 def load(path: str | Path) -> Loaded:
-    """The pipeline at `path`.
+    """The pipeline at `path`, or that of an installed module when it is a dotted name and no such file is there.
 
     Raises:
         BadInput: nothing there that could be one.
         PipelineError: the code fails when it is imported, or names no planner, worker or critic.
     """
-    place = Path(path).expanduser().absolute()
+    place = _place(path)
     modules = _modules(place)
     found = {
         name: value
@@ -75,6 +75,19 @@ def load(path: str | Path) -> Loaded:
         report=cast("Report | None", _hook(place, found, "report", asynchronous=True)),
         render=cast("Render | None", _hook(place, found, "render")),
     )
+
+
+def _place(path: str | Path) -> Path:
+    place = Path(path).expanduser().absolute()
+    if place.exists() or not all(map(str.isidentifier, str(path).split("."))):
+        return place
+    with _failures_in(place), suppress(ModuleNotFoundError):
+        spec = find_spec(str(path))
+        if spec is not None and spec.submodule_search_locations:
+            return Path(spec.submodule_search_locations[0])
+        if spec is not None and spec.origin is not None:
+            return Path(spec.origin)
+    return place
 
 
 def _files(arguments: list[str]) -> Json:

@@ -94,11 +94,14 @@ def _recalled(report: dict[str, Json]) -> str:
 def _what_next(frame: Frame, report: dict[str, Json]) -> list[str]:
     execution = str(report["execution"])
     anybody = replace(frame, tenant=None)
+    example = from_here(EXAMPLE)
+    if example == str(EXAMPLE):  # not below this folder: its name is shorter
+        example = "lousa.examples.contract_review"
     commands = {
         frame.command("trail", execution): "who did what, in order",
         frame.command("board", execution): "what the agents shared",
         frame.command("recall", "liability"): "what is remembered",
-        f"{anybody.command('run', from_here(EXAMPLE))} FILE…": "agreements of yours",
+        f"{anybody.command('run', example)} FILE…": "agreements of yours",
         anybody.command("doctor"): "what is in force, and what is wrong",
     }
     return ["What you may type next:", *(f"  {line}\n      {why}" for line, why in commands.items())]

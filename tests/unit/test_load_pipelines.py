@@ -125,6 +125,14 @@ def test_a_folder_is_a_package_whose_relative_imports_work(here: Path, home: str
     assert list(loaded.pipeline.workers) == ["count"]
 
 
+def test_an_installed_module_is_loaded_by_its_name(here: Path) -> None:
+    loaded = load("lousa.examples.contract_review")
+    assert loaded.path.name == "contract_review" and "liability_cap" in loaded.pipeline.workers
+    written(here / "beside" / "mine.py", FUNCTIONS)
+    sys.path.insert(0, str(here))
+    assert load("beside.mine").path == here / "beside" / "mine.py"
+
+
 def test_two_folders_of_one_name_stay_apart(here: Path) -> None:
     for number in (1, 2):
         written(here / str(number) / "same" / "parts.py", f"NUMBER = {number}\n")
@@ -187,7 +195,12 @@ def test_what_fails_to_load_leaves_nothing_behind(here: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "told"),
-    [("nowhere.py", "no pipeline at"), ("agreement.txt", "no Python file"), ("empty", "no __init__.py")],
+    [
+        ("nowhere.py", "no pipeline at"),
+        ("no.such.module", "no pipeline at"),
+        ("agreement.txt", "no Python file"),
+        ("empty", "no __init__.py"),
+    ],
 )
 def test_what_is_no_python_at_all_is_refused(here: Path, place: str, told: str) -> None:
     written(here / "agreement.txt", "a text")
