@@ -6,7 +6,7 @@ PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 NAMES ?= $(sort $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 
-.PHONY: demo test check bench faults lock clean help
+.PHONY: demo test check bench faults package lock clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make check   style, types, architecture"
 	@echo "make bench   every benchmark (NAMES=\"board recall\" for some)"
 	@echo "make faults  the tests that kill things"
+	@echo "make package a wheel, installed elsewhere and tried"
 
 .venv/.venv-made:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found: install it, or say make PYTHON=/path/to/python"; exit 2; }
@@ -48,6 +49,14 @@ bench: .venv/.dev-ready
 
 faults: .venv/.dev-ready
 	@$(PY) -m pytest tests/faults
+
+# What `pip install lousa && lousa demo` does, from a wheel of this checkout and with nothing of it on the path.
+package: .venv/.dev-ready
+	@rm -rf build dist
+	@$(PY) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@"$(PYTHON)" -m venv build/elsewhere
+	@build/elsewhere/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	@cd build/elsewhere && bin/lousa demo --json > demo.json && echo "lousa demo works from $$(cd ../.. && ls dist/*.whl)"
 
 lock: .venv/.dev-ready
 	@$(PY) -m pip freeze --exclude-editable | LC_ALL=C sort -f > constraints.txt
