@@ -28,7 +28,23 @@ async def retrying(
 
     `within` ends the trying, with the last error; None tries until cancelled. An attempt that has begun is let finish.
     """
-    from tenacity import (  # late: only a failure or a long job needs it, and a start-up does not
+    try:
+        return await attempt()
+    except Exception as error:
+        if not transient(error):
+            raise
+        return await _again(attempt, transient, what, within, error)
+
+
+async def _again(
+    attempt: Callable[[], Awaitable[T]],
+    transient: Callable[[BaseException], bool],
+    what: str,
+    within: timedelta | None,
+    first: Exception,
+) -> T:
+    """The loop, once there was a failure: what succeeds at once does not pay for it."""
+    from tenacity import (  # late: a program that meets no failure never needs it
         AsyncRetrying,
         RetryCallState,
         retry_if_exception,
@@ -37,6 +53,13 @@ async def retrying(
         wait_exponential,
         wait_random,
     )
+
+    failures = [first]
+
+    async def next_attempt() -> T:
+        if failures:
+            raise failures.pop()
+        return await attempt()
 
     def log(state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
@@ -52,4 +75,4 @@ async def retrying(
         before_sleep=log,
         reraise=True,
     )
-    return await loop(attempt)
+    return await loop(next_attempt)

@@ -110,12 +110,13 @@ class Committer:
             attempt += 1
             try:
                 async with transaction() as connection:
-                    await connection.execute(QUERIES["share_tenant"])
+                    people = {ledger.subject_name(write.memory.subject, write.memory.session) for write in writes}
+                    keys = await ledger.SubjectKeys.ask(connection, people, QUERIES["begin_write"])
                     if attempt > 1:
                         outcomes = await self._answered(connection, entries)
                     todo = {entry: write for entry, write in zip(entries, writes, strict=True) if entry not in outcomes}
                     if todo:
-                        outcomes |= await self._write(connection, principal, todo, due_after)
+                        outcomes |= await self._write(connection, principal, todo, keys, due_after)
                 return [outcomes[entry] for entry in entries]
             except UniqueViolation:  # a write of this transaction was committed before
                 if attempt == _ATTEMPTS:
@@ -128,10 +129,13 @@ class Committer:
         return next((outcomes[entry] for entry in entries if entry in outcomes), None)
 
     async def _write(
-        self, connection: Connection, principal: Principal, todo: Mapping[UUID, Write], due_after: timedelta
+        self,
+        connection: Connection,
+        principal: Principal,
+        todo: Mapping[UUID, Write],
+        keys: ledger.SubjectKeys,
+        due_after: timedelta,
     ) -> dict[UUID, Outcome]:
-        people = {ledger.subject_name(write.memory.subject, write.memory.session) for write in todo.values()}
-        keys = await ledger.SubjectKeys(connection, people).ask()
         lowered = await _lowered(connection, [write.memory for write in todo.values()])
         given = dict(zip(todo, lowered, strict=True))
         kept = [memory for entry, memory in given.items() if not todo[entry].stale]

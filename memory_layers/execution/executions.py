@@ -80,7 +80,9 @@ class Executions:
     ) -> UUID:
         """Begin an execution in the principal's session; its id. Beginning `execution` again changes nothing."""
         identifier = execution or new_id()
-        async with self._connections.transaction(replace(principal, execution=identifier)) as connection:
+        async with self._connections.transaction(
+            replace(principal, execution=identifier), pipelined=True
+        ) as connection:
             parameters: dict[str, object] = {
                 "id": identifier,
                 "session": principal.session,
@@ -120,7 +122,7 @@ class Executions:
 
     async def wait(self, principal: Principal, execution: UUID, question: Json) -> Execution:
         """Leave it waiting for a person, with what they are asked."""
-        async with self._connections.transaction(principal) as connection:
+        async with self._connections.transaction(principal, pipelined=True) as connection:
             now = await _one(connection, "lock_execution", principal, execution)
             if now.status == "waiting" and now.question == question:
                 return now
@@ -132,7 +134,7 @@ class Executions:
 
     async def answer(self, principal: Principal, execution: UUID, answer: Json) -> Execution:
         """Say what the person said; it runs on from there."""
-        async with self._connections.transaction(principal) as connection:
+        async with self._connections.transaction(principal, pipelined=True) as connection:
             now = await _one(connection, "lock_execution", principal, execution)
             if now.status == "running" and now.question is not None and now.answer == answer:
                 return now
@@ -144,7 +146,7 @@ class Executions:
 
     async def reopen(self, principal: Principal, execution: UUID) -> Execution:
         """Take up one that has failed: it runs on, with all that was done."""
-        async with self._connections.transaction(principal) as connection:
+        async with self._connections.transaction(principal, pipelined=True) as connection:
             now = await _one(connection, "lock_execution", principal, execution)
             if now.status == "running":
                 return now
@@ -160,7 +162,7 @@ class Executions:
 
     async def finish(self, principal: Principal, execution: UUID, status: Ended, result: Json = None) -> Execution:
         """End it, with its result."""
-        async with self._connections.transaction(principal) as connection:
+        async with self._connections.transaction(principal, pipelined=True) as connection:
             now = await _one(connection, "lock_execution", principal, execution)
             if now.ended:
                 if (now.status, now.result) == (status, result):

@@ -105,19 +105,20 @@ def subject_name(person: str | None, session: str | None) -> str:
 class SubjectKeys:
     """The keys of data subjects, asked for early so that in a pipeline nobody waits for them twice."""
 
-    def __init__(self, connection: Connection, names: set[str]) -> None:
+    def __init__(self, connection: Connection, names: set[str], cursor: AsyncCursor[Any]) -> None:
         self._connection = connection
         self._names = names
-        self._cursor: AsyncCursor[Any] | None = None
+        self._cursor = cursor
 
-    async def ask(self) -> SubjectKeys:
-        """Send the question."""
-        self._cursor = await self._connection.execute(_QUERIES["subject_keys"], {"names": list(self._names)})
-        return self
+    @classmethod
+    async def ask(cls, connection: Connection, names: set[str], query: LiteralString | None = None) -> SubjectKeys:
+        """Send the question, with `query` if it is asked together with something else."""
+        cursor = await connection.execute(query or _QUERIES["subject_keys"], {"names": list(names)})
+        return cls(connection, names, cursor)
 
     async def get(self) -> dict[str, tuple[str, bytes]]:
         """Pseudonym and key by name; a subject that had none has one now."""
-        found = await self._answer()
+        found = await _by_name(self._cursor)
         # Sorted, so that two writers who make the same keys do not wait for each other.
         if missing := sorted(self._names - found.keys()):
             new = {
@@ -126,19 +127,20 @@ class SubjectKeys:
                 "keys": [os.urandom(32) for _ in missing],
             }
             await self._connection.execute(_QUERIES["create_subject_keys"], new)
-            found = await (await self.ask())._answer()
+            cursor = await self._connection.execute(_QUERIES["subject_keys"], {"names": list(self._names)})
+            found = await _by_name(cursor)
         return found
 
-    async def _answer(self) -> dict[str, tuple[str, bytes]]:
-        rows = await self._cursor.fetchall() if self._cursor else []
-        return {name: (pseudonym, bytes(key)) for name, pseudonym, key in rows}
+
+async def _by_name(cursor: AsyncCursor[Any]) -> dict[str, tuple[str, bytes]]:
+    return {name: (pseudonym, bytes(key)) for name, pseudonym, key in await cursor.fetchall() if name is not None}
 
 
 async def append(connection: Connection, entries: Sequence[Entry]) -> set[UUID]:
     """Add entries of one tenant, in order; returns the ids of those that were not there yet."""
     if not entries:
         return set()
-    asked = await SubjectKeys(connection, {entry.subject_name for entry in entries}).ask()
+    asked = await SubjectKeys.ask(connection, {entry.subject_name for entry in entries})
     cursor = await _add(connection, entries, asked, _ABSORB)
     return {row[0] for row in await cursor.fetchall()}
 

@@ -202,8 +202,12 @@ WHERE decision.tenant = current_tenant() AND memory.status IN ('live', 'conteste
   AND (%(execution)s::uuid IS NULL OR decision.execution = %(execution)s)
 ORDER BY decision.id DESC LIMIT %(limit)s
 
--- share_tenant: Writers of a tenant go side by side; whoever forgets waits for them, and they for it.
-SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_tenant(), 0))
+-- begin_write: Writers of a tenant go side by side; whoever forgets waits for them, and they for it. With it come the keys
+-- of the data subjects, so that one trip does for both.
+WITH held AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_tenant(), 0))
+)
+SELECT name, pseudonym, key FROM held LEFT JOIN subject_key ON tenant = current_tenant() AND name = ANY (%(names)s)
 
 -- hold_tenant: Whoever forgets: no write of this tenant is under way, and none begins before this one ends.
 SELECT pg_advisory_xact_lock(hashtextextended('lousa.write.' || current_tenant(), 0))
