@@ -2,9 +2,9 @@
 
 The whole recall (three ways, fusion, every hit fetched from the record under row-level security and folded) takes turns
 with a raw vector query: the same question's vector, the same index, the same breadth, one plain connection as the
-owner, no identity, no filter but the tenant. The embedding is put aside: vectors are given after a wait of about what
-the built-in model takes for a short question, and that wait is taken off. The value is the median of the rounds' ratios
-of median times.
+owner, no identity, no filter but the tenant. The embedding is put aside on both sides: vectors are given after a wait
+of about what the built-in model takes for a short question, and that wait is taken off. The value is the median of the
+rounds' ratios of median times.
 
     python benchmarks/recall.py [--json] [--memories 20000] [--rounds 9]
 """
@@ -186,7 +186,8 @@ async def round_of(bench: Bench) -> tuple[float, float]:
         found = await bench.recaller.recall(WHO, Query(text=question))
         ours.append(perf_counter() - begin - bench.given.waited)
         assert len(found) == 8 and not found.silent
-        literal = "[" + ",".join(f"{number:.6g}" for number in bench.given.vector(question).tolist()) + "]"
+        vector = await bench.given.query(question)
+        literal = "[" + ",".join(f"{number:.6g}" for number in vector.tolist()) + "]"
         begin = perf_counter()
         rows = await (await bench.plain.execute(RAW.encode(), (literal,))).fetchall()
         raw.append(perf_counter() - begin)

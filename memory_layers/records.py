@@ -71,7 +71,7 @@ class Scope:
     def __post_init__(self) -> None:
         named = bool(self.readers or self.roles)
         if named != (self.kind is ScopeKind.HIERARCHICAL):
-            raise BadInput(f"readers and roles are named for the scope 'hierarchical' and only there, not {self.kind!r}")
+            raise BadInput(f"readers and roles are for the scope 'hierarchical' and only there, not {self.kind!r}")
 
     @classmethod
     def parse(cls, scope: str | Scope) -> Scope:
