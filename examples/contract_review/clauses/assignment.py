@@ -3,20 +3,37 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"\bassign|\btransfer|\bsuccessor|\bdelegat|no assignment|change of control",
+    heading=r"\bassign|\btransfer|(?:hand|pass)(?:ing)? (?:it|this|the contract)|somebody else|another company|"
+    r"taking over|novation|\bsuccessor|\bdelegat|no assignment|change of control",
     away=r"intellectual|ownership|definition|invention|work product|title|insurance|tax|confidential|warrant",
     alone=r"\bassignment\b",
     signs=[
         (
             5,
-            r"\b(?:neither|no|nor|not|none)\b.{0,90}\b(?:assign(?:ed|able|ment)?|transfer(?:red)?|"
-            r"delegated?|cede|sublicense)\b.{0,200}\b(?:agreement|m?nda|contract|terms|subscription|"
+            r"\b(?:neither|no|nor|not|none)\b.{0,90}\b(?:assign(?:ed|able|ment)?|transfer(?:red)?|novated?|charged|"
+            r"delegated?|cede|sublicense|hand (?:over|on|this|it)|pass (?:on|this|it)|sell this|give (?:this|away)|"
+            r"sub-?contract)\b.{0,200}\b(?:agreement|m?nda|contract|terms|subscription|"
             r"rights?|obligations?|duties|interests?|hereunder|franchise|license)\b",
         ),
         (
             4,
             r"\b(?:agreement|rights?|interests?|obligations|privileges)\b.{0,140}\b(?:not|"
             r"nor)\b.{0,60}\b(?:assigned|assignable|transferred|transferable|delegated|sold|assign)\b",
+        ),
+        (
+            4,
+            r"\b(?:is|are) personal\b.{0,60}\b(?:not|cannot|nor)\b|\bpersonal to (?:the|each|it)\b|"
+            r"\b(?:not|cannot|never|nobody|neither)\b.{0,60}\b(?:hand|pass|sell|give|make over|transfer|"
+            r"switch)\b.{0,40}"
+            r"\b(?:contract|agreement|job|place|rights|work|role|account|licen[cs]e|subscription)\b.{0,30}\b(?:to|"
+            r"over|on)"
+            r"(?: \w+)? (?:another|anyone|somebody|someone|others?|a third|third)\b",
+        ),
+        (
+            3,
+            r"\b(?:not|nor|cannot|never)\b(?: \w+){0,3} (?:be )?(?:assign\w*|novat\w*|charged|transferred)(?:,|"
+            r"\b).{0,40}"
+            r"\b(?:by|to|without|in whole|or)\b",
         ),
         (2, r"\bwithout\b.{0,40}\b(?:consent|approval|permission)\b|\b(?:consent|approval) of\b"),
         (
@@ -44,21 +61,27 @@ _HAND_OVER = (
     r"ad[oa])(?:-l[oa])?(?! d[aeo] )|"
     r"delega\w*|subloca(?:r|d[oa]s?|cao)|subarrend(?:ar|ad[oa]|amento)|subcontrat\w+|"
     r"subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|"
-    r"muda de maos|em seu lugar|assum[aei]\w*)\b"
+    r"muda de maos|em seu lugar|no lugar d[aeo]|assum[aei]\w*|endoss\w+|empenh(?:ar|ad[oa]s?|o)|caucion\w+|"
+    r"onera(?:r|d[oa]s?)|vend(?:er|id[oa]s?)|novar|dar em garantia|substituicao|substituid[oa]s?|"
+    r"pass(?:a|ar|am|e|ara)\b(?: \w+){1,5} (?:adiante|a|para) (?:frente|outr\w+|terceiros|alguem|ninguem)|"
+    r"pass(?:a|ar|am|e|ara)\b(?: \w+){1,5} adiante|adiante)\b"
 )
 _WHAT = (
     r"\b(?:contratos?|contratua(?:l|is)|instrumento|acordo|ajuste|termo|direitos?|obrigac\w+|"
     r"posic\w+|lugar|deveres|creditos?|divida|franquia|licenca|locacao|imovel|gleba|"
     r"assinatura|conta|"
-    r"plano|vaga|sala|mandato|parceria|representacao|quotas|ata)\b"
+    r"plano|vaga|sala|mandato|parceria|representacao|quotas|ata|servicos?|trabalhos?|negocio|contratante|"
+    r"papel|tarefas?|execucao|titulo|encargos?|incumbencia|compromisso|hospedagem|projeto|contratada)\b"
 )
 
 PT = Cues(
     heading=r"\bcess|transfer|sub-?rog|subloca|sucess|\bpassar\b|repass|terceiros|ceder|intransmiss|"
-    r"subempreit|subcontrat|mudanca de (?:contratante|parte)|troca de parte|outrem|adiante",
+    r"subempreit|subcontrat|mudanca de (?:contratante|parte)|troca de parte|outrem|adiante|"
+    r"passar o contrato|substituic\w+ d[aeo]|outra empresa|em nosso lugar|personalissim",
     away=r"propriedade|autora|imagem|dados|confidencial|objeto|tribut|direito de uso|resultados|criac|quotas",
     alone=r"cessao (?:d[aeo]|e|ou|contrat)|^[\W\d]*(?:\w+ [\w-]+ - )?(?:d[ao] )?(?:cessao|"
-    r"transferencia)\W*$|cessao e transferencia|ceder o contrato|intransferi|intransmiss",
+    r"transferencia)\W*$|cessao e transferencia|ceder o contrato|intransferi|intransmiss|"
+    r"passar o contrato|mudanca de (?:contratante|parte)|personalissim",
     signs=[
         (
             4,
@@ -72,7 +95,7 @@ PT = Cues(
             r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|"
             r"permissao|sua|nossa|expressa|licenca|ouvir)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|"
             r"ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|"
-            r"intrans\w+)\b",
+            r"intrans\w+|impedid[oa]|personalissim\w+|intuitu personae|pessoalmente)\b",
         ),
         (
             2,

@@ -37,7 +37,10 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"dados|lgpd|privacidade|tratamento|protecao d",
+    heading=r"dados|lgpd|privacidade|tratamento|protecao d|informac\w+ (?:pessoais|d[aeo]s? (?:clientes|alunos|"
+    r"pacientes|"
+    r"hospedes|usuarios|tutores|moradores|criancas|pessoas|consumidores|visitantes|funcionarios|empregados))",
+    alone=r"dados pessoais|\blgpd\b|protecao de dados",
     away=r"sala de dados|definic|propriedade|devolucao|preco|banco de dados",
     signs=[
         (
@@ -45,13 +48,25 @@ PT = Cues(
             r"\bdados (?:pessoais|sensiveis|d[aeo]s? (?:saude|clientes|alunos|usuarios|pacientes|"
             r"empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|"
             r"\bdado pessoal\b|\bbases? de (?:contatos|clientes|pacientes|alunos)\b|"
-            r"\binformac\w+ (?:pessoais|que identifiq\w+)",
+            r"\binformac\w+ (?:pessoais|que (?:\w+ )?identifi\w+)|\bpessoas? (?:natura(?:l|is)|identific\w+)|"
+            r"\b(?:dados|informac\w+|cadastros?|fichas?|contatos|imagens|fotos|fotografias|prontuarios?|biometri\w+) "
+            r"(?:sobre |relativ[oa]s a |referentes a )?(?:d?[aeo]s? )?(?:tutores|hospedes|pacientes|alunos|moradores|"
+            r"clientes|consumidores|usuarios|criancas|pais|empregados|funcionarios|visitantes|inscritos|doadores|"
+            r"participantes|candidatos|atletas|socios|fregueses|compradores|leitores|seguidores|terceiros)\b",
         ),
         (4, r"\b(?:lgpd|lei (?:geral )?de protecao de dados|13\.709|anpd|autoridade nacional)\b"),
-        (3, r"\b(?:operador[ae]?s?|controlador[ae]?s?|suboperador\w*|encarregad[oa]|titular(?:es)?)\b"),
+        (
+            3,
+            r"\b(?:operador[ae]?s?|controlador[ae]?s?)\b.{0,80}\b(?:dados|lgpd|tratamento)\b|\bdados\b.{0,120}"
+            r"\b(?:operador[ae]?s?|controlador[ae]?s?|titular(?:es)?)\b|\bsuboperador\w*|"
+            r"\btitular(?:es)? (?:d[eo]s? dados|dess?es dados)|\bencarregad[oa]\b.{0,60}\b(?:dados|incident|anpd|"
+            r"titular)|\b(?:dados|incidente|seguranca|anpd)\b.{0,60}\bencarregad[oa]\b|"
+            r"\bpedidos? de (?:acesso|correcao|exclusao)|\b(?:acesso, correcao|correcao ou exclusao)\b",
+        ),
         (3, r"\b(?:incidentes?|vazamentos?|acesso nao autorizado|violacao de (?:dados|seguranca))\b"),
         (
             2,
+            r"(?=.*\b(?:dados|informac\w+|cadastr\w+|fichas|imagens|prontuarios?|vazamentos?|anpd|lgpd)\b).*"
             r"\b(?:trat(?:ara|ar|ad[oa]s?|amento)|tratam|trata|coleta\w*|usad[oa]s?|usa\w*|"
             r"armazena\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|"
             r"exclui\w*)\b.{0,100}",
@@ -62,8 +77,10 @@ PT = Cues(
             r"criptograf\w*|base legal|necessari\w*)\b",
         ),
         (1, r"\bdados\b"),
+        (1, r"\b(?:avis\w+|comunic\w+|notific\w+|relat\w+)\b.{0,80}\b(?:horas|dias?|imediat\w+|anpd)\b"),
     ],
-    never=r"\bresponsabilidade\b.{0,100}\b(?:limita|exceder)|\bindenizacao\b.{0,120}\bexcedera|"
+    never=r"\bfichas (?:clinicas )?dos animais|\bdecidiram nao\b|\bresponsabilidade\b.{0,100}\b(?:limita|exceder)|"
+    r"\bindenizacao\b.{0,120}\bexcedera|"
     r"\bdados de transac|\bdados (?:bancarios|cadastrais) d[ae] conta|"
     r"\btitular(?:es)? (?:da marca|das quotas|da conta)",
     threshold=5,

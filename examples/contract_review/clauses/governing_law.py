@@ -42,8 +42,9 @@ EN = Cues(
 PT = Cues(
     heading=r"\bforo\b|lei aplicavel|legislacao|solucao de (?:conflitos|controversias|disputas)|"
     r"\bleis?\b|jurisdicao|arbitra|disput|conflito|litigio|controversia|brig|desacordo|"
-    r"resolver|se entender|regencia",
-    alone=r"\bforo\b|lei aplicavel|jurisdicao|legislacao aplicavel",
+    r"resolv\w+|se entender|regencia|juizo|juizes|justica|discord|direito aplicavel|tribuna",
+    alone=r"\bforo\b|lei aplicavel|jurisdicao|legislacao aplicavel|juizo competente|solucao de (?:conflit|controv|"
+    r"disput|litig)|arbitragem|direito aplicavel|onde se resolve|^[\W\d]*(?:do )?juizo\W*$",
     away=r"confidencial|sigilo|protecao de dados|tribut|objeto",
     signs=[
         (5, r"\bforo\b|\bforum\b"),
@@ -56,7 +57,8 @@ PT = Cues(
         (
             5,
             r"\b(?:rege-se|reger-se-a|regem-se|regid[oa]s?|regera|regula-se|se regula|se rege|"
-            r"submete-se|sujeit[oa]|aplica-se|aplicam-se|aplica|governad[oa]|interpretad[oa]s?|vale|"
+            r"submete-se|sujeit[oa]|aplica-se|aplicam-se|aplica|obedece\w*|segue\w*|observa\w*|governad[oa]|"
+            r"interpretad[oa]s?|vale|"
             r"valem)\b.{0,80}\b(?:leis?|direito|legislacao|codigo civil)\b",
         ),
         (
@@ -76,7 +78,29 @@ PT = Cues(
             r"\brenuncia.{0,60}\b(?:outro|privilegiad)|\bpor mais privilegiad|\be nenhum outro|"
             r"\bcom exclusao de qualquer outro",
         ),
-        (3, r"\b(?:justica|tribunais|juizes|juizo)\b.{0,40}\b(?:de|da|do|em)\b"),
+        (
+            3,
+            r"\b(?:justica|tribunais|juizes|juizo|juiz(?: de direito)?|varas?(?: civ\w+| estadua\w+)?|judiciario)\b"
+            r".{0,40}\b(?:de|da|do|em)\b",
+        ),
+        (
+            4,
+            r"\b(?:perante|para|cabera?|competem?|levad[oa]s?|leva-se|submetid[oa]s?|propost[oa]s?|ajuizad[oa]s?|"
+            r"decidid[oa]s?|julgad[oa]s?|resolv\w+|discutid[oa]s?|vai|vao|corre\w*)\b.{0,60}\b(?:n?[ao]s? |pel[ao]s? )?"
+            r"(?:juiz|juizes|juizo|justica|tribuna(?:l|is)|varas?|forum|judiciario)\b.{0,40}\bd[aeo] [a-z]",
+        ),
+        (
+            5,
+            r"^(?:\W*(?:aplica-se|vale|rege)?\W*(?:o |a )?(?:direito|leis?|legislacao)(?: d[aeo])? (?:brasil\w*|"
+            r"portugues\w*|nacional)\W*)$|^\W*(?:o )?(?:juizo|justica|foro|forum|comarca|tribuna(?:l|is)|varas?)\b"
+            r".{3,70}$",
+        ),
+        (
+            -6,
+            r"\b(?:cartorio|registro de (?:imoveis|titulos)|registro civil|tabeli\w+|junta comercial|"
+            r"oficio de notas|escritura publica|matricula n|autos n|processo n|em tramite|tramita\w*|inventario|"
+            r"transit\w+ em julgado|foi (?:julgad\w+|proferid\w+|distribuid\w+|protestad\w+)|registrad[oa] n[ao])\b",
+        ),
         (
             3,
             r"\b(?:juiz|juizo|juizado|justica|tribunal|corte)\b.{0,30}\b(?:e|decid\w+|sera|"

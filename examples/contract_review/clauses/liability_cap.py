@@ -4,7 +4,8 @@ from .scoring import Cues
 
 EN = Cues(
     heading=r"limit\w* (?:of|on) (?:\w+ )?(?:liabilit|damage|remed)|liabilit|exclusion of|"
-    r"consequential|damages|disclaimer|remed",
+    r"consequential|damages|disclaimer|remed|(?:things|something|it) goes? wrong|responsib|who pays|\bloss(?:es)?\b|"
+    r"\bcap\b",
     away=r"insurance|definition|force majeure|tax|confidential|recital|notice|infringement",
     signs=[
         (
@@ -24,6 +25,22 @@ EN = Cues(
             r"obligations?)\b.{0,400}\b(?:shall|will|may|must|does|be|is|"
             r"are)\b.{0,30}\b(?:not (?:\w+ )?exceed|limited to|capped|no more than)\b",
         ),
+        (
+            5,
+            r"\b(?:the )?(?:most|maximum)\b.{0,60}\b(?:pay|owe|recover|claim|liable|liability|asked|lose)\b|"
+            r"\b(?:pay|owe|liable|liability|responsible|recover|claim|compensat\w+|damages)\b.{0,60}\b(?:no more than|"
+            r"not (?:\w+ ){0,2}more than|never (?:\w+ ){0,2}(?:more than|exceed\w*|above|beyond)|up to (?:a |the )?"
+            r"(?:maximum|total|limit|cap|ceiling)|"
+            r"limited to|capped at|ceiling of|a cap of)\b",
+        ),
+        (
+            3,
+            r"\b(?:will not|won't|shall not|cannot|can't|never|nobody|neither|no one|not)\b.{0,60}\b(?:pay|answer|"
+            r"compensate|liable|claim|responsible|cover|owe)\b.{0,80}\b(?:lost (?:profits?|business|sales|custom|"
+            r"income|"
+            r"revenue|data)|loss of (?:profits?|business|sales|custom|income|reputation|goodwill)|knock-on|indirect|"
+            r"consequential|reputation)\b",
+        ),
         (2.5, r"\b(?:aggregate|total|maximum|entire|cumulative) (?:\w+ ){0,3}liabilit"),
         (2.5, r"\b(?:indirect|consequential|incidental|punitive|exemplary)\b.{0,80}\b(?:damages?|loss(?:es)?)\b"),
         (1, r"\b(?:lost|loss of) (?:anticipated )?(?:profits?|revenues?|data|goodwill|business)\b"),
@@ -40,23 +57,53 @@ EN = Cues(
     most=3,
 )
 
+_HARM = (
+    r"(?:responsabilidade|indeniza\w+|ressarc\w+|repar(?:acao|acoes|ar|a|am|ara|arao|em)|perdas e danos|"
+    r"prejuizos?|danos?|condenac\w+|devera|pagar|pagara|respond\w+|arca\w*|estragos?|exposicao financeira)"
+)
+_NO_MORE = (
+    r"\b(?:limita\w*|(?:nao|nunca|jamais|nem) (?:\w+ ){0,3}(?:excede\w*|ultrapass\w*|pass(?:a|am|ar\w*)|supera\w*|"
+    r"alem|acima|mais (?:do )?que|superior\w*)|teto|no maximo|ate (?:o|a) (?:limite|montante|quantia|valor|"
+    r"equivalente|total|soma|dobro|triplo)|ate r\$|jamais|maxim[ao]|se esgota\w*|circunscr\w+|restring\w+)\b"
+)
+
 PT = Cues(
-    heading=r"responsabili|limite|limitacao|teto|indeniza|danos|perdas|quem responde|riscos|ate quanto",
+    heading=r"responsabili|limite|limitacao|teto|indeniza|\bdanos?\b|perdas|quem responde|riscos|ate quanto|prejuizo|"
+    r"ressarc|reparac|estrago|quem paga (?:a conta|se)|der errado",
     away=r"seguro|tribut|trabalh|ambient|confidencial|sigilo|preco|pagamento|credito|multa",
     signs=[
         (
             3,
-            r"\b(?:responsabilidade|indeniza\w+|ressarcimento|reparacao|perdas e danos|prejuizos?|"
-            r"danos|dever de indenizar|obrigacao de indenizar|condenacao|devera|pagar|pagara|responde|"
-            r"respondera|responderemos)\b.{0,220}\b(?:limita\w*|nao (?:\w+ ){0,2}(?:exceder\w*|"
-            r"ultrapassa\w*|passar\w*|superar\w*|supera)|teto|no maximo|ate o (?:limite|montante|"
-            r"valor|equivalente|total)|jamais|maxim[ao])\b",
+            rf"\b{_HARM}\b.{{0,220}}{_NO_MORE}",
+        ),
+        (
+            2.5,
+            rf"{_NO_MORE}.{{0,60}}(?:r\$ ?\d|\b\d+ ?%|\b(?:valor|total|soma|somatorio|montante|preco|quantia|"
+            r"mensalidades?|fatura\w*|honorarios|dobro|triplo|receb\w+|pag[oa]s?|desembolsad\w+|apolice)\b)",
+        ),
+        (
+            3.5,
+            rf"\b(?:nenhum[ao]?|ninguem|nem)\b.{{0,80}}\b(?:pag\w+|indeniz\w+|respond\w+|repar\w+|ressarc\w+|"
+            rf"devera?)\b.{{0,60}}\b(?:mais (?:do )?que|alem d[aeo]|acima d[aeo])|\b{_HARM}\b.{{0,60}}\bse "
+            r"(?:esgota\w*|limita\w*|resum\w+|restring\w+|circunscrev\w+)",
+        ),
+        (
+            -5,
+            r"\bsem (?:qualquer |nenhum |nenhuma )?(?:limite|teto|limitacao)\b|\bilimitad\w+|"
+            r"\bnao ha(?:vera)? (?:limite|teto)",
+        ),
+        (-4, r"\b(?:desconto|abatimento|credito)s?\b.{0,80}\b(?:meta|faturamento|fatura|mensalidade|ponto)\b"),
+        (-2.5, r"\b(?:nao|nem) (?:\w+ ){0,2}respond\w+ p(?:el[ao]s?|or) (?:execuc|ato|obra|servico|qualidade|conduta)"),
+        (
+            3.5,
+            r"\b(?:fora|excluid[oa]s?|exclu\w+-se|nao (?:entra\w*|se inclu\w+|abrang\w+|alcanc\w+|cobr\w+))\b.{0,50}"
+            r"\b(?:reparac\w+|indeniza\w+|ressarc\w+|perdas|lucros|vendas|danos|ganhos)",
         ),
         (5, r"\bteto\b.{0,60}\b(?:sobe|passa|elev\w+|aument\w+|fica)\b.{0,40}(?:r\$|\d)"),
         (
             3,
             r"\bteto de\b|\bate o (?:teto|limite|valor|maximo)\b|\b(?:circunscrit\w+|restrit\w+|"
-            r"limitad\w+|limita-se) (?:a|ao|aos)\b|\bmais (?:do )?que r?\$? ?\d|\bnao passar\w* de\b|"
+            r"limitad\w+|limita-se) (?:a|ao|aos)\b|\bmais (?:do )?que r?\$? ?\d|\bnao pass(?:a|am|ar\w*) d[aeo]\b|"
             r"\bpor mais que\b",
         ),
         (
@@ -105,10 +152,10 @@ PT = Cues(
             2,
             r"\bperdas? d[aeo] \w+|\bo? ?lucros? que\b|\bdeix\w+ de (?:ganhar|ter|lucrar|vender|fazer|"
             r"receber)\b|\b(?:vendas?|mercadorias?|producao) (?:perdidas?|estragadas?|parada)\b|"
-            r"\bprejuizos\b",
+            r"\bprejuizos\b|\bnegocios perdidos|\bdanos? (?:a reputacao|reflex\w+|a imagem)|\bprejuizo reflexo",
         ),
         (
-            2,
+            1.5,
             r"\b(?:nao|nem)\b (?:\w+ ){0,3}(?:respond\w*|pag\w+|indeniz\w+|arca\w*)\b|\bno maximo\b|"
             r"\bmaximo que\b|\brestrit[oa]\b",
         ),

@@ -4,7 +4,8 @@ from .scoring import Cues
 
 EN = Cues(
     heading=r"payment|\bfees?\b|\bprice|pricing|compensation|royalt|invoic|consideration|billing|"
-    r"charges|remuneration|rent\b|purchase price|commission",
+    r"charges|remuneration|rent\b|purchase price|commission|what (?:it|this) costs|what (?:we|you) pay|money\b|"
+    r"\bcosts?\b|\brates?\b",
     away=r"confidential|liabilit|indemn|definition|terminat|insurance|warrant|audit|assign|tax",
     signs=[
         (
@@ -20,6 +21,12 @@ EN = Cues(
             r"rent)\b.{0,60}\b(?:shall|will|is|are|must)\b.{0,40}\b(?:be|paid|payable|due|"
             r"non-?refundable|invoiced|calculated|equal|exclusive|billed)\b",
         ),
+        (
+            3,
+            r"\b(?:pays?|costs?|charges?|bills?|invoices?|owes?|earns?|receives?)\b.{0,80}(?:(?:\$|£|€) ?\d|"
+            r"\b(?:usd|eur|gbp) ?\d|\b\d+(?:\.\d+)? ?(?:%|per ?cent))",
+        ),
+        (2, r"(?:(?:\$|£|€) ?\d|\b(?:usd|eur|gbp) ?\d)[\d.,]*.{0,30}\b(?:per|for each|for every|each|a|an|every)\b"),
         (3, r"(?:\$|\busd|\beur|\bgbp|£|€) ?\d|\bdollars\b"),
         (
             2.5,
@@ -38,7 +45,8 @@ EN = Cues(
             r"subscriber)\b.{0,20}\b(?:shall|will|must|agrees? to) pay\b",
         ),
     ],
-    never=r"\bindemnif|\binsurance\b|\bliabilit(?:y|ies)\b.{0,60}\bexceed|\bshall mean\b|"
+    never=r"\b(?:for example|by way of (?:example|illustration)|e\. ?g\.|illustrat\w+|for instance|to give an idea)|"
+    r"\bindemnif|\binsurance\b|\bliabilit(?:y|ies)\b.{0,60}\bexceed|\bshall mean\b|"
     r"\bexpenses\b.{0,40}\b(?:suit|attorney)|\battorneys?'? fees|\bunable to pay|"
     r"\bcosts of arbitrat",
     threshold=5,
@@ -46,11 +54,17 @@ EN = Cues(
     most=3,
 )
 
+_PERCENT = (
+    r"(?:\d+(?:,\d+)? ?(?:\([^)]{3,50}\) ?)?(?:%|por cento)|(?:um|dois|tres|quatro|cinco|seis|sete|oito|nove|dez|doze|"
+    r"quinze|vinte|trinta|quarenta|cinquenta|sessenta|setenta|oitenta|noventa)(?: e \w+)? por cento|metade|"
+    r"(?:um|dois) tercos?|(?:um|tres) quartos?)"
+)
+
 PT = Cues(
     heading=r"preco|pagament|remunera|honorari|valor|faturament|quanto custa|aluguel|alugueis|royalt|"
     r"\btaxa|contrapresta|mensalidade|reajuste|investimento|quanto (?:voce )?(?:paga|pagar)|"
-    r"custo|comiss|juros|encargos|divisao d[aeo]s? (?:receita|lucro|resultado)|parcelas|"
-    r"amortiza|salario|repasse|financeir|cobranca|dinheiro",
+    r"cust[ao]|comiss|juros|encargos|divisao d[aeo]s? (?:receita|lucro|resultado)|parcelas|"
+    r"amortiza|salario|repasse|financeir|cobranca|dinheiro|fatura\b|partilha|quinhao|rateio|tarifa",
     away=r"confidencial|sigilo|responsab|rescis|dados|foro|nivel|niveis|multa contratual|"
     r"penalidade|seguro|objeto|garantia",
     signs=[
@@ -59,14 +73,21 @@ PT = Cues(
             r"\b(?:pagar[a-z]*|paga|pagam|pago|pagos|paga[- ]se|remunerar[a]?|remunera|desembolsa\w*|"
             r"custa|custam|custara|cobra\w*|cobrad[oa]s?|recebera|receber\w*|devid[oa]s?|fixad[oa]|"
             r"ajustad[oa]|quitad[oa]s?|repassara|importa em|corresponde\w* a|sera de|e de|passa a ser|"
-            r"reembolsar\w*)\b.{0,140}(?:r\$ ?\d|\bus\$|\d+(?:,\d+)?%|\breais\b)",
+            r"reembolsar\w*|recolher\w*|recolhe|deposita\w*|sai|saem|saira|transferir\w*|contribui\w*|acerta\w*|"
+            r"composta de|totaliza\w*|faturad[oa]s?|cota\w*|muda para|sobe para|baixa para)\b.{0,140}(?:r\$ ?\d|"
+            r"\bus\$|\d+(?:,\d+)?%|\breais\b)",
         ),
         (3, r"r\$ ?\d"),
         (2, r"r\$ ?\d.{0,80}\b(?:pag\w+|mensa\w+|por (?:mes|ano|hora)|a vista|venc\w+|antecipad\w+)"),
         (-3, r"\binfrac\w+\b|\bviolac\w+\b|\bperdas e danos\b"),
         (
             3.5,
-            r"\b(?:comissao|royalt\w+|receita|ganhos|lucros?|resultado|faturado|" r"repasse)\b.{0,80}\b\d+(?:,\d+)? ?%",
+            r"\b(?:comissao|royalt\w+|receita|ganhos|lucros?|resultado|faturado|faturamento|vendas?|producao|colheita|"
+            rf"safra|bilheteria|repasse|partilha)\b.{{0,80}}\b{_PERCENT}|\b(?:cab(?:e|em|era|erao)|fica(?:ra|rao|"
+            rf"m)? com|"
+            rf"toca\w*|tera (?:direito a)?|recebe\w*|contribui\w*|corresponde\w*|ganha\w*)\b.{{0,40}}\b{_PERCENT}|"
+            rf"\b{_PERCENT}.{{0,60}}\b(?:da receita|das vendas|do faturamento|da producao|da colheita|da safra|"
+            r"dos lucros|do resultado|do liquido|do bruto|cabe\w*|fica\w* para|para [oa] \w+)\b",
         ),
         (
             2,
@@ -79,7 +100,7 @@ PT = Cues(
             r"\b(?:notas?(?: fiscais| fiscal)?|faturas?|boletos?|pagamentos?|mensalidades?|valor|"
             r"aluguel|parcelas?|honorarios|cobranca|devid[oa])\b.{0,120}\b(?:pag[oa]s?|vence\w*|"
             r"vencimento|vencivel|ate o|ate o dia|em \d+ dias|dias (?:da|do|apos|contad)|dia \d+|"
-            r"quinto dia|a vista|adiantad\w*|pix|ted|boleto|transferencia|deposito)\b",
+            r"quinto dia|dia util|a vista|adiantad\w*|pix|ted|debito|boleto|transferencia|deposito)\b",
         ),
         (
             3.5,
@@ -98,7 +119,10 @@ PT = Cues(
             r"por unidade|parcela unica)\b",
         ),
     ],
-    never=r"\bresponsabilidade (?:total|da|de)\b|\bmulta (?:nao )?compensatoria|\bcapital social|"
+    never=r"\b(?:por|como|a titulo de|para|de) (?:\w+ )?(?:exemplo|exemplific\w+|ilustra\w+|referencia|simulacao|ideia|"
+    r"comparacao)\b(?! \w+ (?:o )?ipca)|\bexemplo:|\bv\. ?g\.|\bp\. ?ex|\bexemplific\w+|\bestimativ\w+|\bestima-se|"
+    r"\b(?:imagine|suponha|digamos)\w*|\bilustrativ\w+|\bhipotetic\w+|\bcustaria\w*|\bsairia\w*|"
+    r"\bresponsabilidade (?:total|da|de)\b|\bmulta (?:nao )?compensatoria|\bcapital social|"
     r"\bindeniza|\bapolice|\bseguro\b|\bsigilo\b|\babatimento de\b|"
     r"\bdesconto de \d+%.{0,80}\b(?:meta|ponto)|\bcredito de \d|\blimite de responsabilidade",
     threshold=5,

@@ -17,7 +17,15 @@ from ..segments import Sentence, sentences
 
 LONGEST = 1400
 
-_RATIFIES = re.compile(r"\bratificad[oa]s?\b|\b(?:other|remaining) (?:terms|provisions)\b.{0,60}\bremain\b")
+_RATIFIES = re.compile(
+    r"\bratific(?:ad[oa]s?|am|a-se|am-se)\b|\b(?:other|remaining) (?:terms|provisions|clauses|conditions)\b.{0,60}"
+    r"\b(?:remain|stay|continue)|\b(?:everything|all) else\b.{0,80}\b(?:stays?|remains?|unchanged|continues?)\b|"
+    r"\b(?:tudo (?:o )?mais|todo o resto|o (?:mais|resto)|(?:os|as) (?:demais|outr[oa]s) (?:clausulas|condicoes|itens|"
+    r"disposicoes|termos|pontos|regras))\b.{0,120}\b(?:fica\w* como|permanec\w+|continua\w*|mantem-se|mantid[oa]s|"
+    r"(?:sao|ficam) mantid|inalterad\w+|nao mud\w+|igua(?:l|is)|segue\w*|valend\w+|como esta\w*)|"
+    r"\b(?:mantem-se|mantidas?|permanecem|continuam)\b.{0,60}\b(?:demais|outras) (?:clausulas|condicoes|disposicoes)|"
+    r"\bficam? como est(?:a|ao)\b|\bsem (?:qualquer )?alteracao (?:as|os|tudo|das|dos)\b"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

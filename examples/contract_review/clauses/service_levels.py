@@ -2,17 +2,49 @@
 
 from .scoring import Cues
 
+_PERCENT = (
+    r"(?:\d{2}(?:\.\d+)? ?(?:%|per ?cent)|(?:eighty|ninety)(?:-\w+)?(?: point \w+)? per ?cent|"
+    r"\d{2} (?:out )?(?:of|in) (?:every )?100)"
+)
+_SOON = (
+    r"(?:\d+|an?|one|two|three|four|five|six|eight|ten|twelve|fifteen|twenty|twenty-four|thirty|forty-five|forty-eight|"
+    r"sixty|ninety) ?(?:\(\d+\) ?)?(?:business |working |clock )?(?:hours?|minutes?|(?<=business )days?|"
+    r"(?<=working )days?)"
+)
+
 EN = Cues(
     heading=r"service levels?|\bsla\b|availability|uptime|response times?|performance (?:standards?|"
-    r"levels?|metrics)|support|service credits?|turnaround|quality of service",
+    r"levels?|metrics)|support|service credits?|turnaround|quality|how (?:good|fast|quick)|targets?|\bkpis?\b|"
+    r"\bperformance\b|standards? of service|service standards?|reliab",
     away=r"definition|confidential|liabilit|indemn|payment|terminat|warrant|force majeure",
     signs=[
         (4, r"\b(?:service levels?|service level agreement|sla|slas|uptime|service credits?)\b"),
         (
             4,
             r"\b(?:availab\w+|accessible|operational|uptime|up and running|on[- ]time|fill rate|"
-            r"accuracy)\b.{0,120}\b(?:\d{2}(?:\.\d+)? ?(?:%|percent)|\d{2,3} percent|24 hours|24x7|"
-            r"24/7)",
+            rf"accuracy|reachable|online|punctual\w*|in stock|up)\b.{{0,120}}\b(?:{_PERCENT}|24 hours|24x7|24/7)|"
+            rf"\b{_PERCENT}.{{0,120}}\b(?:availab\w+|accessible|operational|uptime|on[- ]time|accura\w+|reachable|"
+            rf"online|"
+            rf"served|picked|dispatched|shipped|answered|deliver\w+|complet\w+|process\w+|received|resolved|"
+            rf"within {_SOON})",
+        ),
+        (
+            3.5,
+            rf"\b(?:at least|no(?:t)? less than|minimum of|not (?:fall|drop) below|below|under|exceeds?)\b.{{0,20}}"
+            rf"\b{_PERCENT}",
+        ),
+        (
+            3.5,
+            rf"\b(?:call|ticket|fault|incident|request|order|delivery|deliver\w*|meals?|lunch\w*|complaint|outage|"
+            rf"problem|quer(?:y|ies)|pallet|truck|trailer|shipment|served|picked|dispatched|unloaded|answered|"
+            rf"acknowledged|fixed|start\w*)s?\b.{{0,120}}\b(?:within|in under|in less than|no later than|inside)\b"
+            rf" (?:\w+ )?{_SOON}",
+        ),
+        (
+            3,
+            r"\b(?:credit|deduct\w*|rebate|discount|reduc\w+|refund)s?\b.{0,120}\b(?:below|each|every|miss\w*|fail\w*|"
+            r"shortfall|late|short of)\b|\b(?:below|miss\w*|fall\w* short|shortfall)\b.{0,120}\b(?:credit|deduct\w*|"
+            r"rebate|discount|refund)",
         ),
         (
             3.5,
@@ -34,7 +66,7 @@ EN = Cues(
         (1, r"\b(?:shall|will|must)\b"),
     ],
     never=r"\btax|\binterest\b|\broyalt|\bownership interest|\bvoting\b|\bnet sales\b",
-    threshold=7,
+    threshold=6.5,
     keep=0.6,
     most=3,
 )
@@ -100,7 +132,9 @@ PT = Cues(
         ),
         (2, r"\b(?:critic\w+|urgen\w+|alta|altos|media|severidade|prioridade|gravidade|emergencia\w*)\b"),
     ],
-    never=r"\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamento|\breajust|\baluguel\b|"
+    never=r"\b(?:garantias? rea(?:l|is)|penhor|alienacao fiduciaria|caucao|hipoteca|saldo devedor|recebiveis|"
+    r"mutuari[oa]|mutuante|duplicatas?|cobertura minima)\b|\bpor exemplo\b|\ba titulo de (?:exemplo|ilustr)|"
+    r"\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamento|\breajust|\baluguel\b|"
     r"\bdados pessoais\b|\bvigorara\b|\bquota|\bpalet|\blote\b|\brevelac|\bencarregad|"
     r"\bdias de antecedencia|\b(?:avisa|avisar|avisara|comunica\w*|notifica|notificara|"
     r"relatad\w+|informad[oa])\b.{0,60}\bhoras\b|\brescis|\bimpost|\bcomissao|"

@@ -9,11 +9,13 @@ _LENGTH = (
 )
 
 EN = Cues(
-    heading=r"\bterm\b|\bduration\b|\brenewal|effective date|commencement|period of (?:performance|"
+    heading=r"\bterm\b|\bduration\b|how long|\bwhen (?:does )?(?:it|this|we) (?:start|begin)|\blife of\b|"
+    r"start and (?:end|finish)|^[\W\d]*period\b|\bperiod of this|\brenewal|effective date|commencement|"
+    r"period of (?:performance|"
     r"agreement)|^term and termination",
     away=r"confidential|warrant|payment|indemn|insurance|non-?compet|notice|effects? of|"
     r"consequences|surviv|default|assign|definition",
-    alone=r"^[\W\d]*(?:\w+ )?term\W*$",
+    alone=r"^[\W\d]*(?:\w+ )?term\W*$|\bduration\b|how long (?:it|this|does)",
     signs=[
         (
             5,
@@ -26,6 +28,28 @@ EN = Cues(
             r"will|is|has|becomes?|takes?|commences?|begins?|starts?)\b.{0,80}\b(?:effective|"
             r"in effect|commence|continue|remain in|in (?:full )?force|expires?|begin|start|until|"
             r"end)\b",
+        ),
+        (
+            4,
+            r"\b(?:agreement|contract|undertaking|deed|licen[cs]e|lease|engagement|arrangement|appointment|mnda|nda|"
+            r"deal|"
+            r"retainer|subscription|services?|we|it)\b.{0,70}\b(?:runs?|lasts?|carr(?:y|ies) on|goes on|go on|"
+            r"stays? in (?:force|place|effect)|remains? in (?:force|place|effect)|continues?|endures?|keeps? going|"
+            rf"is for|is made for)\b(?! \w+ (?:business )?days)(?:.{{0,40}}{_LENGTH}|.{{0,40}}\buntil\b)",
+        ),
+        (
+            4,
+            r"\b(?:starts?|begins?|commences?|from|takes effect)\b.{0,60}\b\d{4}\b.{0,60}\b(?:until|to|through|ends?|"
+            r"carr(?:y|ies) on|runs?|lasts?|expires?)\b.{0,50}(?:\b\d{4}\b|\b(?:years?|months?)\b)|"
+            r"\b(?:applies|extends|relates) to (?:\w+ ){0,2}disclosures? made\b.{0,60}\b(?:between|from|until|"
+            r"before)\b|"
+            r"\bdisclosures? made\b.{0,40}\bbetween\b.{0,60}\b\d{4}\b",
+        ),
+        (
+            5,
+            r"\b(?:end|expiry|expiration|termination) date\b.{0,60}\b(?:is|moved|extended|changed|postponed|amended)\b"
+            r".{0,60}\b(?:to|until)\b.{0,30}\b\d{4}\b|\bterm\b.{0,60}\b(?:extended|prolonged|lengthened|shortened)\b"
+            r".{0,60}\b(?:to|until|by|through)\b",
         ),
         (3, r"\b(?:initial|renewal|original|extended|extension) (?:term|period)s?\b"),
         (2, r"\(?(?:the |its )?[\"']+(?:initial )?term[\"']+\)?"),
@@ -59,7 +83,8 @@ _AGREEMENT = (
     r"(?:contrato|acordo|instrumento|ajuste|locacao|parceria|franquia|licenca|fornecimento|"
     r"relacao|termo|aditivo|comodato|emprestimo|arrendamento|mandato|"
     r"representacao|sociedade|assinatura|plano|servicos|cessao|permanencia|patrocinio|curso|"
-    r"condicoes|ata|vinculo|compromisso|duracao|prazo|projeto|avenca)"
+    r"condicoes|ata|vinculo|compromisso|duracao|prazo|projeto|avenca|trabalhos?|prestacao|contratacao|"
+    r"combinado|trato|arranjo|hospedagem|consultoria|campanha|concessao|gestao|estagio|programa|exploracao)"
 )
 _MANY = (
     r"(?:um|uma|dois|duas|tres|quatro|cinco|seis|sete|oito|nove|dez|doze|quinze|dezoito|vinte|"
@@ -69,10 +94,11 @@ _DATE = r"(?:\d{1,2}o?\.?o? de [a-z]+(?: de \d{4})?|\d{1,2}o?/\d{1,2}/\d{2,4})"
 
 PT = Cues(
     heading=r"vigencia|\bprazos?\b|duracao|renovacao|prorrogacao|quanto tempo|validade|periodo|"
-    r"por quanto|\binicio|\btempo\b|permanencia|quanto dura|comeco|dura\b",
+    r"por quanto|\binicio|\btempo\b|permanencia|quanto dura|comeco|dura\b|ate quando|desde quando|prorrog",
     away=r"confidencial|sigilo|pagamento|\bpreco|entrega|rescis|dados|garantia|nivel|niveis|"
     r"concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento",
-    alone=r"vigencia|duracao|prazo (?:do contrato|contratual)|quanto (?:tempo )?dura",
+    alone=r"vigencia|duracao|prazo (?:do contrato|contratual|de duracao)|quanto (?:tempo )?dura|ate quando|"
+    r"^[\W\d]*(?:do )?prazo\W*$",
     signs=[
         (4, r"\b(?:vigor(?:a|ar|ara|am|ando|ou)?|vigera|vigencia|vige|viger|vigente por)\b"),
         (
@@ -82,6 +108,13 @@ PT = Cues(
             r"abrange|compreende|estende(?:-se)?|se estende|vai|corre|segue|(?:e|sera|tem|tera|fica|"
             rf"ajustad[oa]|feit[oa]|firmad[oa]|celebrad[oa]|outorgad[oa])\b.{{0,40}}\b(?:por|de|inicio|"
             r"duracao|prazo|validade|minim[oa]))\b",
+        ),
+        (
+            3,
+            rf"\b(?:dura(?:ra|rao|m)?|duracao (?:sera )?de|val(?:e|em|era)|vai|segue|corre|permanece\w*|"
+            rf"fica\w* de pe)\b"
+            rf"(?: \w+){{0,5}} (?:\d+|{_MANY})(?: e {_MANY})? ?(?:\([^)]{{2,40}}\) )?(?:anos?|mes(?:es)?|safras?|"
+            r"temporadas?|semestres?|semanas?|dias|ciclos|edicoes)\b",
         ),
         (
             4,
@@ -133,10 +166,17 @@ PT = Cues(
             r"prorrogad[oa]|passa|ampliad[oa]|fica para)\b",
         ),
         (
+            -5,
+            r"\brenova\w* (?:d[aeo]s? |[oa]s? |se[ut]s? |suas? )*(?:alvara|licencas? (?:sanit|ambient|de func|de "
+            r"oper)|seguro|apolice|frota|estoque|certid|garantia|fianca|certific|registro|cadastro|acervo|cardapio|"
+            r"equipament|uniforme|estatut|mobiliari)|\bdepende\w*(?:-se)? d[aeo]s?:? .{0,60}\b(?:anuencia|aprovac|"
+            r"obtenc|assinatura|registro)|\bcondic\w+ (?:preceden|suspens|previ)",
+        ),
+        (
             -3,
             r"r\$ ?\d|\b(?:reajust\w+|inflacao|juros|parcelas?|aluguel|mensalidade|garanti[ao]s?|"
             r"sigilo|confidencialidade|segredo|concorrencia|aliciamento|cronograma|multa|indeniza\w*|"
-            r"meses anteriores|aviso previo|pre-aviso|dias uteis|obra|responde pel\w+)\b",
+            r"meses anteriores|aviso previo|pre-aviso|dias uteis|responde pel\w+)\b",
         ),
     ],
     never=r"\bapolice|\bseguro\b|\bresponsabilidade total\b|\b(?:sigilo|confidencialidade|segredo|"

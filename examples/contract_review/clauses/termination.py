@@ -3,13 +3,22 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"\bterminat|\bcancel|\btermination for convenience|\bexpiration",
+    heading=r"\bterminat|\bcancel|\btermination for convenience|\bexpiration|\bleav(?:e|ing)\b|walk(?:ing)? away|"
+    r"\bending\b|\bend(?:s)? early|stopping|early exit|\bexit\b|getting out",
     away=r"effects? of|consequences|surviv|definition|confidential|insurance|force majeure|employ|obligations upon",
     signs=[
         (
             3,
             r"\b(?:may|shall have the right to|right to|entitled to|can|option to|"
             r"elect to)\b.{0,100}\b(?:terminate|cancel|end)\b",
+        ),
+        (
+            4,
+            r"\b(?:may|can|could|free to|entitled to|right to)\b.{0,40}\b(?:walk away|pull out|call it off|step away|"
+            r"opt out of this|bring (?:\w+ ){1,4}to an end|put an end to|cease th(?:is|e) (?:agreement|contract|"
+            r"arrangement)|leave (?:this|the) (?:agreement|contract|arrangement|scheme)|"
+            r"stop (?:this|the) (?:agreement|contract|arrangement|services?)|"
+            r"end (?:this|it|the (?:agreement|contract|arrangement|deal|services?)))\b",
         ),
         (
             3,
@@ -31,7 +40,7 @@ EN = Cues(
             2.5,
             r"\b(?:at any time|upon|on|by|with|giving|providing|"
             r"after) (?:\w+ ){0,8}(?:\(\d+\) )?(?:calendar |business )?(?:days?|"
-            r"months?)['s]*\b.{0,40}\bnotice\b",
+            r"months?|weeks?)['s]*\b.{0,40}\bnotice\b|\b(?:days?|weeks?|months?)'? (?:written )?(?:notice|warning)\b",
         ),
         (1.5, r"\bat any time\b"),
         (1, r"\bnotice\b"),
@@ -55,18 +64,22 @@ _END = (
     r"desfeit\w*|desfazer|"
     r"romp\w+|sair|saida|desist\w*|distrat\w*|interromper|desvincul\w*|deslig\w+|retirar-se|"
     r"retirada|despejo|devolver o imovel|deixar (?:o|a) (?:contrato|parceria|sociedade|"
-    r"imovel)|livre|finalizar|parar|revoga\w*|renunciar|exclusao)"
+    r"imovel)|livre|finalizar|parar|revoga\w*|renunciar|exclusao|ir embora|pular fora|largar|sair fora|"
+    r"d(?:ar|a|ao|e) fim|p(?:or|oe|oem|onha) (?:um )?(?:fim|termo|ponto final)|acabar com|nao (?:mais )?continuar|"
+    r"abandona\w*|dispensa(?:r|d[oa])|encerra-l[oa])"
 )
 _AGREEMENT = (
     r"(?:contrato|acordo|ajuste|instrumento|locacao|parceria|fornecimento|relacao|vinculo|"
     r"avenca|assinatura|plano|franquia|negocio|arrendamento|hospedagem|servicos?|termo|"
-    r"licenca|ata)"
+    r"licenca|ata|projeto|trabalhos?|prestacao|contratacao|combinado|trato|arranjo|sociedade|consultoria|"
+    r"mandato|campanha|concessao|gestao|curso|matricula|estagio|programa)"
 )
 
 PT = Cues(
     heading=r"rescis|revogac|extincao|encerramento|terminacao|denuncia|resili|resoluc|cancelamento|"
     r"desist|deslig|desfaz|ruptura|romp|quebra|devoluc\w+ antecip|sair|saida|ir embora|"
-    r"retirada|\bfim d|distrato|acabar|termino|encerrar",
+    r"retirada|\bfim d|distrato|acabar|termino|encerrar|terminar|interromp|dissoluc|parar antes|"
+    r"antes da hora|dar fim|cancelar|separac",
     away=r"efeitos|confidencial|sigilo|foro|preco|pagamento|dados|cronograma|suporte",
     alone=r"rescis|extincao d|encerramento|resilicao|denuncia|cancelamento|distrato|desligamento|ruptura",
     signs=[
@@ -84,6 +97,11 @@ PT = Cues(
             r"independentemente de (?:causa|motivo|justificativa|motivacao)|imotivadamente|"
             r"por conveniencia|qualquer motivo|injustificadamente|unilateral\w*|por vontade|"
             r"quando quiser|a qualquer (?:tempo|momento)|a todo tempo)\b",
+        ),
+        (
+            2.5,
+            r"\b(?:dias|mes|meses) de (?:aviso|antecedencia|pre-aviso)\b.{0,20}\b(?:basta\w*|sao suficientes|chega\w*)|"
+            r"\b(?:basta\w*|suficiente)\b.{0,40}\b(?:aviso|avisar|carta|e-mail|mensagem|comunica\w*)\b",
         ),
         (2, r"\b(?:aviso|pre-aviso|antecedencia)\b.{0,40}\b(?:rescis|denuncia|resilic|saida|encerra|distrato)"),
         (
@@ -123,7 +141,11 @@ PT = Cues(
             r"\bantes (?:disso|do (?:fim|termo|prazo|vencimento|termino))|\bresolucao do (?:contrato|"
             r"ajuste)|\bvencimento antecipado|\bretomar\b|\b(?:parte|partes) inocente",
         ),
-        (1, r"\b(?:qualquer (?:das partes|delas|uma|de nos|lado)|uma das partes|ambas|qualquer parte|um dos dois)\b"),
+        (
+            1,
+            r"\b(?:qualquer (?:das partes|delas|uma|de nos|lado|um)|uma das partes|cada (?:lado|parte|um)|ambas|"
+            r"qualquer parte|um dos dois)\b",
+        ),
         (
             -3,
             r"\b(?:renova|prorroga|reconduz)\w*|\b(?:apos|depois d[ao]|finda?o?|encerrad[oa]|"
@@ -134,7 +156,7 @@ PT = Cues(
         (
             -3,
             r"\b(?:sigilo|segredo|reajust\w+|chamad[oa]s?|vazamento|incidente|obra|medicoes|juros|"
-            r"seguro|correcao|ordem judicial|cronograma)\b",
+            r"seguro|ordem judicial|cronograma|as contas|senhas|acessos?)\b",
         ),
     ],
     never=r"\bsobrevive|\bsubsisti|\b(?:devolve\w*|restituir\w*|"
