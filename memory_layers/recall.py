@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _QUERIES = load_queries(__package__ or "")
 _LOG = logging.getLogger(__name__)
 _LAYER: Mapping[Way, str] = {"dense": "context", "words": "words", "graph": "knowledge"}
-_MORE = 8
+_MORE = 4
 _SIGNS_PER_TOKEN = 4
 
 _Answer = TypeVar("_Answer")

@@ -133,6 +133,13 @@ async def test_a_recall_changes_no_later_one_unless_it_touches(layers: Layers, p
     assert await uses() == 1
 
 
+async def test_many_more_recalls_than_connections_do_not_wait_for_each_other(layers: Layers, principal: Principal):
+    await layers.remember(principal, "The garden is watered at six.")
+    async with asyncio.timeout(15):
+        found = await asyncio.gather(*(layers.recall(principal, "garden") for _ in range(60)))
+    assert all(len(one) == 1 and one.silent == () for one in found)
+
+
 class _Broken:
     """An embedder whose model fails, or never answers."""
 
