@@ -6,6 +6,7 @@ folder and starts servers of its own. A wrong value is refused at once, under th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
@@ -56,6 +57,21 @@ class Settings(BaseSettings):
             raise ValueError("a tenant needs a name")
         return tenant
 
+    @field_validator("deadline", "lease", "task_timeout", mode="before")
+    @classmethod
+    def _duration(cls, told: object) -> object:
+        """Seconds, as a person writes them into a variable; ISO 8601 is pydantic's affair."""
+        with suppress(ValueError, OverflowError):
+            return timedelta(seconds=float(told)) if isinstance(told, str) else told
+        return told
+
+    @field_validator("deadline", "lease", "task_timeout")
+    @classmethod
+    def _positive(cls, duration: timedelta) -> timedelta:
+        if duration <= timedelta(0):
+            raise ValueError("expected more than 0 seconds")
+        return duration
+
     @field_validator("redis_url")
     @classmethod
     def _redis(cls, url: str | None) -> str | None:
@@ -79,10 +95,16 @@ def load(**overrides: object) -> Settings:
     Raises:
         SettingsError: naming the variable and what it would take.
     """
+    unknown = overrides.keys() - Settings.model_fields.keys()
+    if unknown:
+        raise SettingsError(
+            f"there is no setting {min(unknown)!r}; the settings are {', '.join(Settings.model_fields)}"
+        )
     try:
         return Settings(**overrides)  # pyright: ignore[reportArgumentType]  # pydantic checks what the caller gives
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         message = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"LOUSA_{name.upper()}={first.get('input')!r} cannot be used: {message}") from error
+        given = "…" if name.endswith("_url") else repr(first.get("input"))  # an address may hold a password
+        raise SettingsError(f"LOUSA_{name.upper()}={given} cannot be used: {message}") from error

@@ -62,7 +62,11 @@ class Frame:
     def perform(self, verb: Coroutine[object, object, int]) -> NoReturn:
         """Run a verb to its end and leave with its exit code."""
         import asyncio  # here, because `--help` needs none of it
+        import logging
 
+        logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
+        if not self.debug:
+            logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # the error itself says it better
         try:
             code = asyncio.run(_ended_politely(verb))
             sys.stdout.flush()
