@@ -33,7 +33,7 @@ FAILED, WAITING, CONFLICT, UNWELL, REJECTED, INTERRUPTED, ENDED, PIPE_CLOSED = 1
 
 @dataclass(slots=True)
 class Frame:
-    """The options that hold for every verb. `on_interrupt` is what a verb wants said when it is interrupted."""
+    """The options that hold for every verb. `on_interrupt`, a list that copies share, is what to say then."""
 
     home: Path | None = None
     tenant: str | None = None
@@ -62,11 +62,10 @@ class Frame:
     def perform(self, verb: Coroutine[object, object, int]) -> NoReturn:
         """Run a verb to its end and leave with its exit code."""
         import asyncio  # here, because `--help` needs none of it
-        import logging
 
-        logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
-        if not self.debug:
-            logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # the error itself says it better
+        from .notes import take_notes
+
+        take_notes(everything=self.debug)
         try:
             code = asyncio.run(_ended_politely(verb))
             sys.stdout.flush()

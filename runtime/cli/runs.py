@@ -51,7 +51,7 @@ async def resume(frame: Frame, execution: str, *, answer: str | None, verdict: V
 
 async def finish(frame: Frame, loaded: Loaded, result: Result, *, json: bool) -> int:
     """Show what came of a run; its exit code."""
-    frame.on_interrupt = []
+    frame.on_interrupt.clear()
     told = result.status in ("accepted", "rejected") and len(result.outcomes) > 0  # a board is kept for a day
     report = await loaded.report(result) if loaded.report and told else None
     if json:
@@ -124,7 +124,8 @@ def remembering(frame: Frame) -> Listener:
     """A listener that keeps how to go on, for when the run is interrupted."""
 
     def heard(news: Progress) -> None:
-        frame.on_interrupt = [f"execution {news.execution} can go on: {frame.command('resume', str(news.execution))}"]
+        way = frame.command("resume", str(news.execution))
+        frame.on_interrupt[:] = [f"execution {news.execution} can go on: {way}"]
 
     return heard
 
