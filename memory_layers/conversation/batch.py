@@ -29,7 +29,7 @@ class Batch:
         self._under_way = 0
         self._trips: set[asyncio.Task[None]] = set()
 
-    async def run(self, script: Script, keys: Sequence[bytes], *arguments: str | bytes | int) -> object:
+    async def run(self, script: Script, keys: Sequence[str | bytes], *arguments: str | bytes | int) -> object:
         """The reply of `script`, as `Script` gives it.
 
         Raises:

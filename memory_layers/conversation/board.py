@@ -233,7 +233,7 @@ class Board:
         self._may_claim(task)
         taken = "any" if over is ANY else over
         return await claim(
-            self._connections, self._keys, task, _seconds(lease) or 0.0, self.fence, over=taken, note=note
+            self._feed.batch, self._keys, task, _seconds(lease) or 0.0, self.fence, over=taken, note=note
         )
 
     async def holder(self, task: str) -> Holder | None:

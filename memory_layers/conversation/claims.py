@@ -20,6 +20,7 @@ from typing import Literal, Self, cast
 from ...infra.connections import Connections
 from ...infra.errors import BadInput, Stale
 from ...infra.ids import new_id
+from .batch import Batch
 from .script import Script, command
 
 _CLAIMS = Script("claims.lua")
@@ -46,11 +47,11 @@ class Claim:
     """A task that is held. As a context it is released at the end; it does not renew itself."""
 
     def __init__(
-        self, connections: Connections, keys: Sequence[str], fence: Fence, holder: str, lease: float, until: datetime
+        self, batch: Batch, keys: Sequence[str], fence: Fence, holder: str, lease: float, until: datetime
     ) -> None:
         self.fence = fence
         self.until = until
-        self._connections = connections
+        self._batch = batch
         self._keys = keys
         self._holder = holder
         self._lease = lease
@@ -90,8 +91,8 @@ class Claim:
         await self.release()
 
     async def _ask(self, verb: str) -> list[bytes]:
-        answer = await _CLAIMS(
-            self._connections.redis, self._keys, verb, self.task, self._holder, _milliseconds(self._lease), "", 0, ""
+        answer = await self._batch.run(
+            _CLAIMS, self._keys, verb, self.task, self._holder, _milliseconds(self._lease), "", 0, ""
         )
         parts = cast(list[bytes], answer)
         if parts[0] == b"stale":
@@ -100,7 +101,7 @@ class Claim:
 
 
 async def claim(
-    connections: Connections,
+    batch: Batch,
     keys: Sequence[str],
     task: str,
     lease: float,
@@ -114,8 +115,8 @@ async def claim(
     own = fence or Fence(task="", token=0)
     answer = cast(
         list[bytes],
-        await _CLAIMS(
-            connections.redis,
+        await batch.run(
+            _CLAIMS,
             keys,
             "claim",
             task,
@@ -129,7 +130,7 @@ async def claim(
     match answer:
         case [b"claimed", token, until]:
             held = datetime.fromtimestamp(int(until) / 1000, UTC)
-            return Claim(connections, keys, Fence(task=task, token=int(token)), holder, lease, held)
+            return Claim(batch, keys, Fence(task=task, token=int(token)), holder, lease, held)
         case [b"taken", _]:
             return None
         case [b"stale", other]:

@@ -65,7 +65,7 @@ class Script:
             raise _ours(error) from error
 
 
-Call = tuple[Script, Sequence[bytes], tuple[Word, ...]]
+Call = tuple[Script, Sequence[str | bytes], tuple[Word, ...]]
 
 
 async def call_all(client: Redis, calls: Sequence[Call]) -> list[object]:
