@@ -138,7 +138,7 @@ class Held:
             self.forget()
             if not self.lost.done():
                 self.lost.set_result(None)
-        except LousaError as error:
+        except Exception as error:  # whatever it is, the next beat tries again, and the lease decides
             logger.warning("the claim of %s could not be renewed, will be tried again: %s", self.claim.task, error)
 
 

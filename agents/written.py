@@ -110,7 +110,7 @@ def write_verdict(verdict: Verdict) -> dict[str, Json]:
             return {
                 "verdict": "accept" if isinstance(verdict, Accept) else "reject",
                 "decision": to_json(verdict.decision, "the decision"),
-                "reasons": [str(reason) for reason in verdict.reasons],
+                "reasons": [str(reason) for reason in _each(verdict.reasons)],
                 "evidence": _evidence(verdict.evidence, "the verdict"),
             }
         case Revise():
@@ -121,7 +121,7 @@ def write_verdict(verdict: Verdict) -> dict[str, Json]:
                 "verdict": "escalate",
                 "question": verdict.question,
                 "evidence": _evidence(verdict.evidence, "the question"),
-                "options": to_json(list(verdict.options), "the options"),
+                "options": to_json(_each(verdict.options), "the options"),
             }
 
 
@@ -145,7 +145,12 @@ def _list(written: Json) -> list[Json]:
 
 
 def _evidence(evidence: Sequence[Evidence], of: str) -> list[Json]:
-    return [to_json(item, f"the evidence of {of}") for item in evidence]
+    return [to_json(item, f"the evidence of {of}") for item in _each(evidence)]
+
+
+def _each(given: object) -> list[object]:
+    """The items of a list, or the one that was given without a list around it: a text is not its letters."""
+    return [*given] if isinstance(given, (list, tuple, set, frozenset)) else [given]  # pyright: ignore[reportUnknownVariableType]
 
 
 def outcomes_in(fields: Mapping[str, Json], plan: Sequence[Task]) -> dict[str, Outcome]:

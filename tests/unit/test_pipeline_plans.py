@@ -6,8 +6,22 @@ from typing import cast
 from uuid import uuid4
 
 import pytest
-from lousa.agents.contract import Task
+from lousa.agents.contract import Accept, Escalate, Failure, Finding, Outcome, Reject, Revise, Skipped, Task, Verdict
 from lousa.agents.plan import MOST_TASKS, check_plan
+from lousa.agents.written import (
+    outcome_field,
+    plan_field,
+    plans_in,
+    read_outcome,
+    read_plan,
+    read_verdict,
+    resolved_field,
+    verdict_field,
+    verdict_in,
+    write_outcome,
+    write_plan,
+    write_verdict,
+)
 from lousa.infra.errors import PipelineError
 from lousa.memory_layers.records import Json
 
@@ -85,3 +99,46 @@ def test_inputs_are_what_json_brings_back():
 def test_a_chain_as_long_as_the_limit_is_no_problem():
     tasks = [Task("a", id=str(n), needs=[str(n + 1)] if n < MOST_TASKS - 1 else []) for n in range(MOST_TASKS)]
     assert len(check_plan(tasks, ["a"])) == MOST_TASKS
+
+
+PLANNED = check_plan([Task("a", {"n": 1}), Task("a", needs=["a-1"], retries=0, timeout=1.5)], ["a"])
+
+
+def test_plans_outcomes_and_verdicts_are_read_as_they_were_written():
+    assert read_plan(write_plan(PLANNED), 1) == PLANNED
+    outcomes: list[Outcome] = [
+        Finding({"x": 1}, ["page 3"], task=PLANNED[0], attempts=2),
+        Failure(PLANNED[0], "ValueError: no", 3),
+        Skipped(PLANNED[0], "a-9"),
+    ]
+    assert [read_outcome(write_outcome(outcome), PLANNED[0]) for outcome in outcomes] == outcomes
+    again = check_plan(["a-1"], ["a"], round=2, known={"a-1": PLANNED[0]})
+    verdicts: list[Verdict] = [
+        Accept({"x": 1}, ["because"], ["page 3"]),
+        Reject("no", [], []),
+        Revise(list(again), "thin"),
+        Escalate("which?", [1], ["this", "that"]),
+    ]
+    assert [read_verdict(write_verdict(verdict), 1) for verdict in verdicts] == verdicts
+
+
+def test_one_reason_or_piece_of_evidence_without_a_list_is_one_and_not_its_letters():
+    one = uuid4()
+    assert read_verdict(write_verdict(Accept(1, "because", "page 3")), 1) == Accept(1, ["because"], ["page 3"])
+    found = read_outcome(write_outcome(Finding(1, cast(list[Json], one), task=PLANNED[0])), PLANNED[0])
+    assert found.evidence == [str(one)]
+
+
+def test_the_rounds_that_were_begun_are_known_from_the_board_also_after_an_answer():
+    done = write_outcome(Finding(1))
+    again = write_verdict(Revise(list(check_plan(["a-1"], ["a"], round=2, known={"a-1": PLANNED[0]})), "thin"))
+    fields: dict[str, Json] = {}
+    assert plans_in(fields) == []
+    fields[plan_field(1)] = write_plan(PLANNED)
+    assert len(plans_in(fields)) == 1
+    fields[verdict_field(1)] = write_verdict(Escalate("again?"))
+    assert isinstance(verdict_in(fields, 1), Escalate) and len(plans_in(fields)) == 1
+    fields[resolved_field(1, 0)] = again
+    assert len(plans_in(fields)) == 1
+    fields[outcome_field(2, "a-1")] = done
+    assert [[task.round for task in plan] for plan in plans_in(fields)] == [[1, 1], [2]]
