@@ -4,10 +4,12 @@ Nine are found by cue tables, one module a clause with a table a language, all r
 are names, not sentences, and have a module of their own.
 """
 
+import re
 from dataclasses import replace
 
 from ..documents import Document
 from ..parties import party_quotations
+from ..segments import Sentence
 from . import (
     assignment,
     confidentiality,
@@ -19,7 +21,7 @@ from . import (
     term,
     termination,
 )
-from .scoring import Cues, Quotation, best
+from .scoring import Cues, Quotation, best, score
 
 __all__ = ["CLAUSES", "Quotation", "find", "second_look", "wider"]
 
@@ -35,6 +37,9 @@ CLAUSES: tuple[str, ...] = (
     "service_levels",
     "assignment",
 )
+
+SECOND = 0.8
+"""The share of a clause's threshold that is enough at a second look."""
 
 _CUES: dict[str, dict[str, Cues]] = {
     module.__name__.rpartition(".")[2]: {"en": module.EN, "pt": module.PT}
@@ -63,11 +68,21 @@ def find(clause: str, document: Document) -> list[Quotation]:
 
 def second_look(clause: str, document: Document) -> list[Quotation]:
     """The one sentence that looks most like the clause, for a reader that was told to expect it: less is certain
-    enough."""
+    enough, but what plainly says another clause is not this one, nor is what stands under another's heading."""
     if clause == "parties":
         return find(clause, document)
-    cues = _CUES[clause][document.language]
-    return best(clause, document, replace(cues, threshold=0.7 * cues.threshold, most=1))
+    tables = {name: by_language[document.language] for name, by_language in _CUES.items()}
+    cues = tables.pop(clause)
+
+    def taken(sentence: Sentence) -> bool:
+        nearest = sentence.heading.partition(" / ")[0]
+        if re.search(cues.heading, nearest):
+            return False
+        return bool(re.search(cues.away, nearest)) or any(
+            score(sentence, other) >= 0.8 * other.threshold for other in tables.values()
+        )
+
+    return best(clause, document, replace(cues, threshold=SECOND * cues.threshold, most=1), taken)
 
 
 def wider(clause: str, document: Document) -> list[Quotation]:

@@ -23,9 +23,11 @@ EN = Cues(
         (
             4,
             r"\b(?:is|are) personal\b.{0,60}\b(?:not|cannot|nor)\b|\bpersonal to (?:the|each|it)\b|"
-            r"\b(?:not|cannot|never|nobody|neither)\b.{0,60}\b(?:hand|pass|sell|give|make over|transfer|"
-            r"switch)\b.{0,40}"
-            r"\b(?:contract|agreement|job|place|rights|work|role|account|licen[cs]e|subscription)\b.{0,30}\b(?:to|"
+            r"\b(?:not|cannot|can't|won't|don't|never|nobody|neither)\b.{0,60}\b(?:hand|pass|sell|give|make over|"
+            r"transfer|"
+            r"switch|lend)\b.{0,40}"
+            r"\b(?:contract|agreement|job|place|rights|work|role|account|licen[cs]e|subscription|membership|it|"
+            r"seat)\b.{0,30}\b(?:to|"
             r"over|on)"
             r"(?: \w+)? (?:another|anyone|somebody|someone|others?|a third|third)\b",
         ),
@@ -46,6 +48,7 @@ EN = Cues(
             r"\b(?:purported|attempted|any) (?:\w+ ){0,3}(?:assignment|transfer)\b.{0,160}\b(?:void|"
             r"null|invalid|breach|consent)",
         ),
+        (-2, r"\b(?:assign\w*|transfer)\b.{0,60}\b(?:ip|proprietary|intellectual property) assets?\b"),
         (1, r"\bsuccessors?\b.{0,30}\bassigns?\b|\boperation of law\b|\bpermitted assigns\b"),
     ],
     never=r"\b(?:hereby assigns?|agrees to assign) (?:to )?\b.{0,80}\b(?:title|copyright|invention)|"

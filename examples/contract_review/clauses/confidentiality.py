@@ -3,7 +3,7 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"confidential|non-?disclosure|secre|proprietary information|protection of|privacy|\bquiet\b|private|"
+    heading=r"confidential|non-?disclosure|secre|proprietary information|protection of|privacy|\bquiet\b|private|^[\W\d]*confidence\b|"
     r"between us|what stays|keep(?:ing)? (?:it|things) (?:to|between)|discre",
     away=r"definition|personal data|data protection|assign|terminat|return|publicity|notice|"
     r"liabilit|indemn|exceptions?|required by law|compelled",
@@ -35,6 +35,7 @@ EN = Cues(
             r"\b(?:stays?|remains?|kept|keep|must stay|held)\b.{0,60}\b(?:between us|to (?:itself|themselves|"
             r"yourself|ourselves|himself|herself)|secret|private|quiet|under wraps|"
             r"inside the \w+|within the (?:school|company|firm|group|team))|"
+            r"\btreat\w*\b.{0,30}\b(?:as|in) (?:\w+ )?(?:confidential|secret|private|confidence)\b|"
             r"\bduty of (?:secrecy|silence|confidence|confidentiality|discretion)\b|\bnot leave the\b",
         ),
         (

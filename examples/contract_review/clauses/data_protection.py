@@ -6,7 +6,14 @@ EN = Cues(
     heading=r"privacy|personal (?:data|information)|data protection|data processing|security|gdpr|data privacy",
     away=r"definition|confidential|liabilit|indemn|notice|assign|terminat",
     signs=[
-        (4, r"\bpersonal(?:ly identifiable)? (?:data|information)\b"),
+        (4, r"\bpersonal(?:ly identifiable)? (?:data|information|details)\b"),
+        (
+            4,
+            r"\b(?:details|data|information|records|photos|photographs|names) (?:of|about|on) (?:\w+ ){0,2}(?:pupils?|"
+            r"customers?|users?|patients?|children|employees|guests|members|individuals|people|students|parents|"
+            r"visitors|players|donors)\b|\b(?:pupil|customer|user|patient|children|employee|guest|member|student|"
+            r"parent|visitor|player|donor)'?s?'? (?:personal )?(?:details|data|records|information|names)\b",
+        ),
         (
             4,
             r"\b(?:gdpr|ccpa|hipaa|ferpa|lgpd|general data protection|data protection (?:laws?|act|"
@@ -16,7 +23,8 @@ EN = Cues(
         (
             2,
             r"\b(?:shall|will|must|agrees? to|may)\b.{0,140}\b(?:process\w*|protect\w*|collect\w*|"
-            r"store|secure|notify|delete|comply|safeguard|disclose|use)\b",
+            r"store|secure|notify|delete|comply|safeguard|disclose|use)\b|\b(?:only|never) (?:use|store|keep|share|"
+            r"collect)s?\b|\bdeletes?\b",
         ),
         (
             2,
@@ -49,7 +57,8 @@ PT = Cues(
             r"empregados|moradores|funcionarios|criancas|consumidores|visitantes|seus))\b|"
             r"\bdado pessoal\b|\bbases? de (?:contatos|clientes|pacientes|alunos)\b|"
             r"\binformac\w+ (?:pessoais|que (?:\w+ )?identifi\w+)|\bpessoas? (?:natura(?:l|is)|identific\w+)|"
-            r"\b(?:dados|informac\w+|cadastros?|fichas?|contatos|imagens|fotos|fotografias|prontuarios?|biometri\w+) "
+            r"\b(?:dados|informac\w+|cadastros?|fichas?|contatos|imagens|fotos|fotografias|prontuarios?|laudos|"
+            r"exames|biometri\w+) "
             r"(?:sobre |relativ[oa]s a |referentes a )?(?:d?[aeo]s? )?(?:tutores|hospedes|pacientes|alunos|moradores|"
             r"clientes|consumidores|usuarios|criancas|pais|empregados|funcionarios|visitantes|inscritos|doadores|"
             r"participantes|candidatos|atletas|socios|fregueses|compradores|leitores|seguidores|terceiros)\b",
@@ -66,9 +75,10 @@ PT = Cues(
         (3, r"\b(?:incidentes?|vazamentos?|acesso nao autorizado|violacao de (?:dados|seguranca))\b"),
         (
             2,
-            r"(?=.*\b(?:dados|informac\w+|cadastr\w+|fichas|imagens|prontuarios?|vazamentos?|anpd|lgpd)\b).*"
+            r"(?=.*\b(?:dados|informac\w+|cadastr\w+|fichas|imagens|laudos|exames|prontuarios?|vazamentos?|anpd|"
+            r"lgpd)\b).*"
             r"\b(?:trat(?:ara|ar|ad[oa]s?|amento)|tratam|trata|coleta\w*|usad[oa]s?|usa\w*|"
-            r"armazena\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|"
+            r"armazena\w*|guarda\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|"
             r"exclui\w*)\b.{0,100}",
         ),
         (

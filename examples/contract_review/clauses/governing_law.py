@@ -3,10 +3,12 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"governing law|applicable law|choice of law|jurisdiction|venue|law and|disputes?\b|"
+    heading=r"^[\W\d]*(?:the )?law\W*$|where (?:we|to) (?:argue|sue|settle)|\bcourts?\b|governing law|applicable law|"
+    r"choice of law|jurisdiction|venue|law and|disputes?\b|"
     r"arbitration|controlling law",
     away=r"definition|compliance|confidential|notice|insurance|recital|tax",
-    alone=r"governing law|choice of law|applicable law",
+    alone=r"governing law|choice of law|applicable law|^[\W\d]*(?:the )?law(?: and (?:courts?|jurisdiction|disputes?|"
+    r"venue))?\W*$",
     signs=[
         (5, r"\b(?:governed|construed|interpreted|enforced|determined)\b.{0,120}\blaws?\b"),
         (
@@ -28,6 +30,29 @@ EN = Cues(
         ),
         (1, r"\bcourts? (?:of|located|sitting|in)\b"),
         (
+            5,
+            r"\b(?:english|scots|scottish|irish|french|german|swiss|brazilian|portuguese|spanish|canadian|australian|"
+            r"indian|dutch|[a-z]+ state|new york|california|delaware|texas) law (?:applies|governs|shall (?:apply|"
+            r"govern)|"
+            r"controls|is to)\b|\b(?:under|by|subject to|according to|in accordance with) (?:english|scots|scottish|"
+            r"irish|french|german|swiss|brazilian|portuguese|spanish|new york|california|delaware|texas) law\b|"
+            r"\blaws? of [a-z ]{3,30} (?:applies|apply|governs?|controls?)\b",
+        ),
+        (
+            2.5,
+            r"\b(?:seat|place) of (?:the )?arbitration\b|\barbitrat\w+\b.{0,60}\b(?:seated|sitting|rules)\b|"
+            r"\bin the (?:\w+ ){0,4}courts?\b|\bin (?:\w+ ){1,3}courts?\b|\bcourts? of [a-z ]{3,30} (?:decide|have|"
+            r"hear|"
+            r"shall|will|settle)",
+        ),
+        (1, r"\b(?:any|all|every) (?:\w+ ){0,2}(?:dispute|claim|disagreement|controversy)s?\b"),
+        (
+            -5,
+            r"\b(?:filed|commenced|brought|pending) (?:suit|an? action|a lawsuit|proceedings)? ?(?:against|"
+            r"in)?\b.{0,60}"
+            r"\b(?:in|on) (?:19|20)\d\d\b",
+        ),
+        (
             2.5,
             r"\b(?:settled|resolved|determined|heard|decided) (?:exclusively |finally |"
             r"solely )*by\b.{0,40}\barbitration\b.{0,60}\bin [a-z]",
@@ -35,7 +60,7 @@ EN = Cues(
         (2.5, r"\b(?:suit|action|proceeding)s?\b.{0,80}\b(?:brought|instituted|commenced)\b.{0,60}\bcourts?\b"),
     ],
     never=r"\bcopyright laws?\b|\bmade for hire\b",
-    keep=0.8,
+    keep=0.85,
     most=2,
 )
 
@@ -96,9 +121,16 @@ PT = Cues(
             r".{3,70}$",
         ),
         (
+            3,
+            r"\b(?:demandas?|acoes|acao|processos?|litigios?|causas?)\b.{0,60}\b(?:tramita(?:rao|ra|m)|correra\w*|"
+            r"serao (?:propost|ajuizad|julgad)\w+)\b",
+        ),
+        (
             -6,
-            r"\b(?:cartorio|registro de (?:imoveis|titulos)|registro civil|tabeli\w+|junta comercial|"
-            r"oficio de notas|escritura publica|matricula n|autos n|processo n|em tramite|tramita\w*|inventario|"
+            r"\bcorre no foro\b|\bacao n\b|\b(?:cartorio|registro de (?:imoveis|titulos)|registro civil|tabeli\w+|"
+            r"junta comercial|"
+            r"oficio de notas|escritura publica|matricula n|autos n|processo n|em tramite|tramita|tramitam|tramitou|"
+            r"inventario|"
             r"transit\w+ em julgado|foi (?:julgad\w+|proferid\w+|distribuid\w+|protestad\w+)|registrad[oa] n[ao])\b",
         ),
         (

@@ -27,6 +27,8 @@ EN = Cues(
         ),
         (
             5,
+            r"\b(?:never|not) (?:\w+ ){0,3}(?:pay|owe|answer for) (?:\w+ )?more than\b|\b(?:total|maximum|greatest) "
+            r"(?:sum|amount|compensation|damages) (?:\w+ )?(?:recoverable|payable by way|claimable)\b|"
             r"\b(?:the )?(?:most|maximum)\b.{0,60}\b(?:pay|owe|recover|claim|liable|liability|asked|lose)\b|"
             r"\b(?:pay|owe|liable|liability|responsible|recover|claim|compensat\w+|damages)\b.{0,60}\b(?:no more than|"
             r"not (?:\w+ ){0,2}more than|never (?:\w+ ){0,2}(?:more than|exceed\w*|above|beyond)|up to (?:a |the )?"
@@ -40,6 +42,12 @@ EN = Cues(
             r"income|"
             r"revenue|data)|loss of (?:profits?|business|sales|custom|income|reputation|goodwill)|knock-on|indirect|"
             r"consequential|reputation)\b",
+        ),
+        (
+            -3,
+            r"\b(?:liable|responsible) for (?:any |the |all )?(?:\w+,? ){0,4}(?:acts?|omissions?|contracts?|debts?|"
+            r"obligations?|employees|taxes)\b.{0,80}\b(?:of|incurred|by)\b|\b(?:partnership|joint venture|agency)\b|"
+            r"\bresponsible for all\b",
         ),
         (2.5, r"\b(?:aggregate|total|maximum|entire|cumulative) (?:\w+ ){0,3}liabilit"),
         (2.5, r"\b(?:indirect|consequential|incidental|punitive|exemplary)\b.{0,80}\b(?:damages?|loss(?:es)?)\b"),
@@ -74,7 +82,8 @@ PT = Cues(
     signs=[
         (
             3,
-            rf"\b{_HARM}\b.{{0,220}}{_NO_MORE}",
+            rf"\b{_HARM}\b.{{0,220}}{_NO_MORE}|\b{_HARM}\b.{{0,60}}\b(?:encontra|tem|tera) (?:por |como )?(?:limite|"
+            rf"teto)",
         ),
         (
             2.5,
@@ -92,6 +101,7 @@ PT = Cues(
             r"\bsem (?:qualquer |nenhum |nenhuma )?(?:limite|teto|limitacao)\b|\bilimitad\w+|"
             r"\bnao ha(?:vera)? (?:limite|teto)",
         ),
+        (-5, r"\bmulta (?:por|de|diaria)\b.{0,80}\b(?:atraso|entrega|dia)\b"),
         (-4, r"\b(?:desconto|abatimento|credito)s?\b.{0,80}\b(?:meta|faturamento|fatura|mensalidade|ponto)\b"),
         (-2.5, r"\b(?:nao|nem) (?:\w+ ){0,2}respond\w+ p(?:el[ao]s?|or) (?:execuc|ato|obra|servico|qualidade|conduta)"),
         (

@@ -26,6 +26,14 @@ EN = Cues(
             r"\b(?:pays?|costs?|charges?|bills?|invoices?|owes?|earns?|receives?)\b.{0,80}(?:(?:\$|£|€) ?\d|"
             r"\b(?:usd|eur|gbp) ?\d|\b\d+(?:\.\d+)? ?(?:%|per ?cent))",
         ),
+        (
+            5,
+            r"\b(?:keeps?|gets?|takes?|receives?|retains?|earns?|remits?|entitled to)\b.{0,40}\b(?:\d+(?:\.\d+)? ?(?:%|"
+            r"per ?cent)|(?:ten|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)? per ?cent|half|"
+            r"(?:one|two)[- ]thirds?)\b.{0,60}\b(?:sales?|receipts|revenue|proceeds|profits?|income|price|turnover|"
+            r"gross|"
+            r"net|takings)\b",
+        ),
         (2, r"(?:(?:\$|£|€) ?\d|\b(?:usd|eur|gbp) ?\d)[\d.,]*.{0,30}\b(?:per|for each|for every|each|a|an|every)\b"),
         (3, r"(?:\$|\busd|\beur|\bgbp|£|€) ?\d|\bdollars\b"),
         (
@@ -78,6 +86,11 @@ PT = Cues(
             r"\bus\$|\d+(?:,\d+)?%|\breais\b)",
         ),
         (3, r"r\$ ?\d"),
+        (
+            5,
+            r"\b(?:pag\w+|transfer\w+|recebe\w*|deposit\w+|custa\w*|repass\w+|desembols\w+)\b.{0,60}\b(?:mil|cem|cento|"
+            r"duzentos|trezentos|quatrocentos|quinhentos|\w+enta|\w+centos) (?:e \w+ )?(?:mil )?reais\b",
+        ),
         (2, r"r\$ ?\d.{0,80}\b(?:pag\w+|mensa\w+|por (?:mes|ano|hora)|a vista|venc\w+|antecipad\w+)"),
         (-3, r"\binfrac\w+\b|\bviolac\w+\b|\bperdas e danos\b"),
         (
@@ -119,7 +132,8 @@ PT = Cues(
             r"por unidade|parcela unica)\b",
         ),
     ],
-    never=r"\b(?:por|como|a titulo de|para|de) (?:\w+ )?(?:exemplo|exemplific\w+|ilustra\w+|referencia|simulacao|ideia|"
+    never=r"\bgarantia real\b|\bsaldo devedor\b.{0,40}\bgarantia|\b(?:por|como|a titulo de|para|"
+    r"de) (?:\w+ )?(?:exemplo|exemplific\w+|ilustra\w+|referencia|simulacao|ideia|"
     r"comparacao)\b(?! \w+ (?:o )?ipca)|\bexemplo:|\bv\. ?g\.|\bp\. ?ex|\bexemplific\w+|\bestimativ\w+|\bestima-se|"
     r"\b(?:imagine|suponha|digamos)\w*|\bilustrativ\w+|\bhipotetic\w+|\bcustaria\w*|\bsairia\w*|"
     r"\bresponsabilidade (?:total|da|de)\b|\bmulta (?:nao )?compensatoria|\bcapital social|"

@@ -9,7 +9,7 @@ Sentences are quoted, not paragraphs: whoever reads a finding should not have to
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..documents import Document
@@ -43,9 +43,9 @@ class Cues:
     """What a clause looks like in one language.
 
     `heading` and `away` are searched in the heading nearest to the sentence, `heading` also, for less, in the one
-    above. `never` rules a sentence out whatever else it says. Under a heading that `alone` knows, the first sentence
-    is quoted when no other counts: "Foro" needs no more below it than the name of a town. `keep` is the share of the
-    best score that a further quotation needs.
+    above. `never` rules a sentence out whatever else it says. Under a heading that `alone` knows, what comes nearest
+    is quoted when nothing else counts: "Foro" needs no more below it than the name of a town. `keep` is the share of
+    the best score that a further quotation needs.
     """
 
     signs: Sequence[tuple[float, str]]
@@ -74,12 +74,17 @@ def score(sentence: Sentence, cues: Cues) -> float:
     return said
 
 
-def best(clause: str, document: Document, cues: Cues) -> list[Quotation]:
-    """The sentences that look most like the clause, best first; of equals, the earlier."""
+def best(
+    clause: str, document: Document, cues: Cues, taken: Callable[[Sentence], bool] = lambda _: False
+) -> list[Quotation]:
+    """The sentences that look most like the clause, best first; of equals, the earlier. What is `taken` says something
+    else."""
     scored = [(score(s, cues), s) for s in sentences(document.text)]
+    scored = [(0.0 if weight > 0 and taken(s) else weight, s) for weight, s in scored]
     ranked = sorted((pair for pair in scored if pair[0] >= cues.threshold), key=lambda pair: (-pair[0], pair[1].start))
     if not ranked:
-        ranked = [(cues.threshold, s) for s in sentences(document.text) if _speaks_by_heading(s, cues)][:1]
+        titled = [(weight, s) for weight, s in scored if _speaks_by_heading(s, weight, cues)]
+        ranked = sorted(titled, key=lambda pair: (-pair[0], pair[1].start))[:2]
     chosen: list[Sentence] = []
     said: set[str] = set()
     for weight, sentence in ranked:
@@ -91,13 +96,14 @@ def best(clause: str, document: Document, cues: Cues) -> list[Quotation]:
     return [quote(clause, document, sentence.start, sentence.end) for sentence in chosen]
 
 
-def _speaks_by_heading(sentence: Sentence, cues: Cues) -> bool:
+def _speaks_by_heading(sentence: Sentence, weight: float, cues: Cues) -> bool:
     nearest = sentence.heading.partition(" / ")[0]
     return (
-        sentence.first
+        (weight > 0 or sentence.first)
         and bool(re.search(cues.alone, nearest))
         and not re.search(cues.away, nearest)
         and not re.search(cues.never, sentence.flat)
+        and not _RATIFIES.search(sentence.flat)
     )
 
 

@@ -4,11 +4,11 @@ from .scoring import Cues
 
 _PERCENT = (
     r"(?:\d{2}(?:\.\d+)? ?(?:%|per ?cent)|(?:eighty|ninety)(?:-\w+)?(?: point \w+)? per ?cent|"
-    r"\d{2} (?:out )?(?:of|in) (?:every )?100)"
+    r"\d{2} (?:out )?(?:of|in) (?:every )?100|nine(?:teen)? (?:out of|in) (?:every )?(?:ten|twenty))"
 )
 _SOON = (
     r"(?:\d+|an?|one|two|three|four|five|six|eight|ten|twelve|fifteen|twenty|twenty-four|thirty|forty-five|forty-eight|"
-    r"sixty|ninety) ?(?:\(\d+\) ?)?(?:business |working |clock )?(?:hours?|minutes?|(?<=business )days?|"
+    r"sixty|ninety) ?(?:\(\d+\) ?)?(?:business |working |clock )?(?:hours?|minutes?|seconds?|(?<=business )days?|"
     r"(?<=working )days?)"
 )
 
@@ -71,9 +71,14 @@ EN = Cues(
     most=3,
 )
 
+_PERCENTO = (
+    r"(?:\d{2}(?:,\d+)? ?%|(?:oitenta|noventa)(?: e \w+)?(?:,? ?virgula \w+| inteiros e \w+ \w+)? por cento|"
+    r"nove em (?:cada )?dez)"
+)
+
 PT = Cues(
     heading=r"nive(?:l|is) de (?:servico|qualidade|atendimento|desempenho)|\bsla\b|disponibilidade|"
-    r"atendimento|suporte|desempenho|qualidade|metas?|indicadores|prazos de (?:atendimento|"
+    r"atendimento|suporte|desempenho|qualidade|metas?|indicadores|pontualidade|prazos de (?:atendimento|"
     r"resposta)|tempo de|manutencao|como (?:voce e |vamos )?atend|compromisso",
     away=r"preco|pagament|vigencia|rescis|sigilo|confidencial|dados|foro|responsab|multa|tribut",
     signs=[
@@ -129,6 +134,12 @@ PT = Cues(
             2.5,
             r"\bnotas? (?:media|minima|final|mensal)\b|\bprazos? (?:maximo )?(?:de|para) (?:solucao|"
             r"atendimento|resposta|reparo|correcao)|\bavarias?\b|\bpontualidade\b|\bsatisfacao\b",
+        ),
+        (
+            3.5,
+            rf"\b{_PERCENTO}.{{0,30}}\b(?:entregas?|chamad\w+|pedidos?|ligac\w+|atendimentos?|viagens|partidas|"
+            rf"solicitac\w+|"
+            r"visitas|pecas|refeic\w+|horarios?|notas?|linhas|equipamentos)\b",
         ),
         (2, r"\b(?:critic\w+|urgen\w+|alta|altos|media|severidade|prioridade|gravidade|emergencia\w*)\b"),
     ],

@@ -41,6 +41,7 @@ EN = Cues(
             4,
             r"\b(?:starts?|begins?|commences?|from|takes effect)\b.{0,60}\b\d{4}\b.{0,60}\b(?:until|to|through|ends?|"
             r"carr(?:y|ies) on|runs?|lasts?|expires?)\b.{0,50}(?:\b\d{4}\b|\b(?:years?|months?)\b)|"
+            r"\brolls? (?:over|on)\b|\b(?:year by year|month by month|year to year|month to month)\b|"
             r"\b(?:applies|extends|relates) to (?:\w+ ){0,2}disclosures? made\b.{0,60}\b(?:between|from|until|"
             r"before)\b|"
             r"\bdisclosures? made\b.{0,40}\bbetween\b.{0,60}\b\d{4}\b",
@@ -51,6 +52,7 @@ EN = Cues(
             r".{0,60}\b(?:to|until)\b.{0,30}\b\d{4}\b|\bterm\b.{0,60}\b(?:extended|prolonged|lengthened|shortened)\b"
             r".{0,60}\b(?:to|until|by|through)\b",
         ),
+        (-3, r"^(?:\W*\d[\d.]*\W*)?(?:during|throughout) the (?:\w+ )?(?:term|period)\b"),
         (3, r"\b(?:initial|renewal|original|extended|extension) (?:term|period)s?\b"),
         (2, r"\(?(?:the |its )?[\"']+(?:initial )?term[\"']+\)?"),
         (
@@ -118,7 +120,8 @@ PT = Cues(
         ),
         (
             4,
-            rf"\b{_DATE} (?:a|ate|ao) (?:o dia )?{_DATE}|\b(?:comec\w+|inicia\w*|"
+            rf"\bcomec\w+ em {_DATE}.{{0,30}}\bparamos\b|\b{_DATE} (?:a|ate|ao) (?:o dia )?{_DATE}|\b(?:comec\w+|"
+            rf"inicia\w*|"
             rf"inicio)\b.{{0,70}}\b(?:termin\w*|acab\w+|encerr\w+|fim|finda\w*|ate|expira\w*)\b",
         ),
         (
@@ -167,6 +170,7 @@ PT = Cues(
         ),
         (
             -5,
+            r"\b(?:alvara|licenca (?:sanit|ambient)\w+|apolice|certidao|certificado|seguro)\b.{0,40}\brenova\w*|"
             r"\brenova\w* (?:d[aeo]s? |[oa]s? |se[ut]s? |suas? )*(?:alvara|licencas? (?:sanit|ambient|de func|de "
             r"oper)|seguro|apolice|frota|estoque|certid|garantia|fianca|certific|registro|cadastro|acervo|cardapio|"
             r"equipament|uniforme|estatut|mobiliari)|\bdepende\w*(?:-se)? d[aeo]s?:? .{0,60}\b(?:anuencia|aprovac|"

@@ -14,7 +14,9 @@ EN = Cues(
         ),
         (
             4,
-            r"\b(?:may|can|could|free to|entitled to|right to)\b.{0,40}\b(?:walk away|pull out|call it off|step away|"
+            r"\b(?:may|can|could|free to|entitled to|right to)\b.{0,60}\b(?:walk away|rescind (?:this|the|it)|"
+            r"determine this|stop (?:your |the |this )?(?:subscription|membership|plan|order|service)|pull out|"
+            r"call it off|step away|"
             r"opt out of this|bring (?:\w+ ){1,4}to an end|put an end to|cease th(?:is|e) (?:agreement|contract|"
             r"arrangement)|leave (?:this|the) (?:agreement|contract|arrangement|scheme)|"
             r"stop (?:this|the) (?:agreement|contract|arrangement|services?)|"
@@ -34,7 +36,8 @@ EN = Cues(
             4,
             r"\b(?:without cause|for convenience|for any (?:or no )?reason|any or no reason|no reason|"
             r"with or without cause|without reason|at its sole (?:and absolute )?discretion|"
-            r"in its sole (?:and absolute )?discretion|at will)\b",
+            r"in its sole (?:and absolute )?discretion|at will|whenever (?:you|we|it|they|either) (?:like|want|"
+            r"wish)\w*)\b",
         ),
         (
             2.5,
