@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import lousa
 import pytest
 from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Result, Runtime, Task
-from lousa.infra.embedded.supervisor import Endpoints
 from lousa.memory_layers.conversation.window import Turn
 from lousa.memory_layers.records import Json
-
-
-@pytest.fixture
-async def runtime(servers: Endpoints, tmp_path: Path, tenant: str) -> AsyncIterator[Runtime]:
-    async with AsyncExitStack() as stack:
-        yield await stack.enter_async_context(
-            lousa.open(redis_url=servers.redis_url, postgres_url=servers.postgres_url, home=tmp_path, tenant=tenant)
-        )
 
 
 async def at_a_desk(
