@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import shutil
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Literal, cast
@@ -110,11 +110,12 @@ async def _redis(settings: Settings, connections: Connections) -> AsyncIterator[
             what="redis promises", state="note", said="the server does not say what it promises (CONFIG is refused)"
         )
         return
-    yield _redis_promise({_text(key): _text(value) for key, value in told.items()})
-    yield _eviction({_text(key): _text(value) for key, value in told.items()})
+    yield redis_promise({_text(key): _text(value) for key, value in told.items()})
+    yield eviction({_text(key): _text(value) for key, value in told.items()})
 
 
-def _redis_promise(told: Mapping[str, str]) -> Check:
+def redis_promise(told: Mapping[str, str]) -> Check:
+    """What an acknowledged write is worth on that server."""
     match told.get("appendonly"), told.get("appendfsync"):
         case "yes", "always":
             return Check(what="redis promises", state="ok", said="appendfsync always: what is acknowledged is on disk")
@@ -129,7 +130,8 @@ def _redis_promise(told: Mapping[str, str]) -> Check:
             return Check(what="redis promises", state="wrong", said=said)
 
 
-def _eviction(told: Mapping[str, str]) -> Check:
+def eviction(told: Mapping[str, str]) -> Check:
+    """Whether a full server throws away what it promised to keep."""
     policy = told.get("maxmemory-policy", "unknown")
     if policy != "noeviction" and told.get("maxmemory", "0") != "0":
         said = (
@@ -158,10 +160,11 @@ async def _postgres(settings: Settings, connections: Connections) -> AsyncIterat
     yield Check(
         what="schema", state="ok" if schema["schema"] == newest else "wrong", said=f"{schema['schema']} of {newest}"
     )
-    yield _embedder(settings, models)
+    yield embedder_check(settings, models)
 
 
-def _embedder(settings: Settings, models: list[Row]) -> Check:
+def embedder_check(settings: Settings, models: Sequence[Row]) -> Check:
+    """Whether the embedder that is set made the vectors that are stored."""
     try:
         ours = load_embedder(settings.embedder)
     except LousaError as error:
@@ -197,7 +200,7 @@ async def _work(connections: Connections) -> AsyncIterator[Check]:
         yield Check(what="audit", state="wrong", said=f"{said}: keep a process open, its relay copies them")
     async for check in _journals(connections):
         yield check
-    for check in _debts(debts):
+    for check in debts_owed(debts):
         yield check
     yield await _large_values(connections, boards)
 
@@ -222,7 +225,8 @@ async def _journals(connections: Connections) -> AsyncIterator[Check]:
         yield Check(what="dead letters", state="wrong", said=f"writes that could not be committed: {said}")
 
 
-def _debts(debts: list[Row]) -> Iterator[Check]:
+def debts_owed(debts: Sequence[Row]) -> Iterator[Check]:
+    """What layers lack, and whether it is only on its way."""
     for debt in debts:
         why = f", last error: {debt['error']}" if debt["error"] else ""
         said = f"layer {debt['layer']} is owed {debt['owed']} memories, the oldest for {debt['seconds']:.0f} s{why}"

@@ -59,9 +59,9 @@ def show(*things: object) -> None:
     sys.stdout.flush()
 
 
-def table(*columns: str, rows: Iterable[Iterable[object]], title: str | None = None) -> Table:
+def table(*columns: str, rows: Iterable[Iterable[object]]) -> Table:
     """A table without frames; the last column takes the room that is left."""
-    drawn = Table(box=None, title=title, title_justify="left", pad_edge=False, header_style="bold", show_header=any(columns))
+    drawn = Table(box=None, pad_edge=False, header_style="bold", show_header=any(columns))
     for place, name in enumerate(columns):
         drawn.add_column(name, overflow="fold", no_wrap=place < len(columns) - 1 and place < 3)
     for row in rows:

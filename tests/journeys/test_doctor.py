@@ -1,0 +1,101 @@
+"""The doctor finds what is wrong, says what to do, and touches nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from lousa.infra.connections import Connections
+from lousa.infra.identity import Principal
+from lousa.infra.settings import Settings, load
+from lousa.memory_layers.conversation.keys import board_keys
+from lousa.memory_layers.conversation.script import command
+from lousa.memory_layers.journal import TENANTS, dead_letters
+from lousa.runtime import doctor
+from lousa.runtime.doctor import Check, debts_owed, eviction, examine, in_force, redis_promise
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "words"),
+    [
+        ({"appendonly": "yes", "appendfsync": "always"}, "ok", "on disk"),
+        ({"appendonly": "yes", "appendfsync": "everysec"}, "note", "last second"),
+        ({"appendonly": "yes", "appendfsync": "no"}, "wrong", "set appendfsync"),
+        ({"appendonly": "no", "appendfsync": "everysec"}, "wrong", "set appendonly"),
+    ],
+)
+def test_a_server_is_told_apart_by_what_it_promises(told: dict[str, str], state: str, words: str) -> None:
+    check = redis_promise(told)
+    assert check.state == state and words in check.said
+
+
+def test_a_server_that_throws_away_when_it_is_full_is_wrong() -> None:
+    assert eviction({"maxmemory-policy": "allkeys-lru", "maxmemory": "1000000"}).state == "wrong"
+    assert eviction({"maxmemory-policy": "allkeys-lru", "maxmemory": "0"}).state == "ok"
+    assert eviction({"maxmemory-policy": "noeviction", "maxmemory": "1000000"}).state == "ok"
+
+
+def test_a_debt_is_wrong_only_when_it_is_old_or_was_tried_often() -> None:
+    fresh = {"layer": "context", "owed": 3, "seconds": 2.0, "attempts": 1, "error": None}
+    assert [check.state for check in debts_owed([fresh])] == ["note"]
+    assert [check.state for check in debts_owed([fresh | {"seconds": 7_200.0}])] == ["wrong"]
+    (tried,) = debts_owed([fresh | {"attempts": 5, "error": "no model"}])
+    assert tried.state == "wrong" and "no model" in tried.said
+    assert [check.state for check in debts_owed([])] == ["ok"]
+
+
+def test_passwords_are_left_out_and_origins_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LOUSA_REDIS_URL", "redis://me:secret@example.org")
+    lines = {line.variable: line for line in in_force(load(home=tmp_path), frozenset({"home"}))}
+    assert "secret" not in lines["LOUSA_REDIS_URL"].value and "example.org" in lines["LOUSA_REDIS_URL"].value
+    assert lines["LOUSA_HOME"].origin == "command line"
+    assert lines["LOUSA_REDIS_URL"].origin == "environment" and lines["LOUSA_POOL_SIZE"].origin == "default"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr(doctor, "PATIENCE", 0.0)
+    return load(home=tmp_path, lease=timedelta(seconds=1))
+
+
+async def found(settings: Settings, connections: Connections, what: str) -> list[Check]:
+    return [check async for check in examine(settings, connections) if check.what == what]
+
+
+async def test_letters_that_could_not_be_delivered_are_shown(
+    settings: Settings, connections: Connections, tenant: str
+) -> None:
+    await command(connections.redis, "SADD", TENANTS, tenant)
+    await command(connections.redis, "XADD", dead_letters(tenant), "*", "place", "1-0")
+    try:
+        (check,) = await found(settings, connections, "dead letters")
+        assert check.state == "wrong" and f"1 of tenant {tenant!r}" in check.said
+    finally:
+        await command(connections.redis, "DEL", dead_letters(tenant))
+        await command(connections.redis, "SREM", TENANTS, tenant)
+
+
+async def test_a_value_that_should_have_been_an_artifact_and_a_run_that_nobody_runs_are_shown(
+    settings: Settings, connections: Connections, principal: Principal
+) -> None:
+    assert principal.execution is not None
+    keys = board_keys(principal.tenant, principal.execution)
+    await command(connections.redis, "HSET", keys.fields, "large", "1=" + "x" * 20_000)
+    try:
+        (boards,) = await found(settings, connections, "boards")
+        assert boards.state == "wrong" and "'large'" in boards.said and str(principal.execution) in boards.said
+        interrupted = await found(settings, connections, "interrupted")
+        assert any(f"resume {principal.execution} --tenant {principal.tenant}" in check.said for check in interrupted)
+    finally:
+        await command(connections.redis, "DEL", keys.fields)
+
+
+def test_a_store_of_another_model_is_wrong(settings: Settings) -> None:
+    row = {"fingerprint": "0" * 12, "name": "another model", "dimensions": 3}
+    ours = doctor.embedder_check(settings, [])
+    assert ours.state == "ok"
+    theirs = doctor.embedder_check(settings, [row])
+    assert theirs.state == "wrong" and "another model" in theirs.said and "LOUSA_EMBEDDER" in theirs.said
+    missing = doctor.embedder_check(load(embedder="no.such:thing"), [])
+    assert missing.state == "wrong"
