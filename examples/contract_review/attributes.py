@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .values import Value, dates, days_of_month, durations, folded, laws, money, percents, venues
+from .prices import named_prices
+from .values import Value, dates, days_of_month, durations, folded, laws, money, percents, seats, venues
 
 _CHANGE = re.compile(
     r"\b(?:passa(?:m|ra|rao)? (?:de .{1,40} )?(?:a|para)|sob\w+ (?:de .{1,40} )?para|"
@@ -167,7 +168,9 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
         Attribute(
             name="length",
             anchor=r"\bvig(?:ora\w*|encia|era|e|or)\b|\bprazo\b|\bdura\w*|\bterm\b|\bcontinue\w*|\bperiod\b|"
-            r"\bperiodo\b|\bvale\b|\beffect\b|\bpermanec\w+|\bcontrato e de\b",
+            r"\bperiodo\b|\bvale\b|\beffect\b|\bpermanec\w+|\bcontrato e de\b|\bruns?\b|\blasts?\b|\bcarr(?:y|"
+            r"ies) on\b|"
+            r"\bgoes on\b|\bvai\b|\bcorre\b|\bsegue\b|\bvalera\b|\bestend\w+|\bextend\w+",
             avoid=r"\bsurviv|\bsigilo\b|\bconfiden|\bpagamento\b|\bentrega\b",
             until=rf"{_RENEWAL}|\bnotice\b|\baviso\b|\bantecedencia\b",
             read=_long,
@@ -240,8 +243,18 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
     "service_levels": (
         Attribute(
             name="availability",
-            anchor=r"\b(?:disponi\w+|no ar|uptime|availab\w+|funcion\w+)\b",
+            anchor=r"\b(?:disponi\w+|no ar|uptime|availab\w+|funcion\w+|acessive(?:l|is)|operante|em operacao|online|"
+            r"reachable|operational|accessible)\b",
             avoid=r"\b(?:abatimento|desconto|credito|credit|refund)\b",
+            read=percents,
+            within=160,
+            both_sides=True,
+        ),
+        Attribute(
+            name="target",
+            anchor=r"\b(?:pontual\w*|acerto\w*|entregas?|pedidos?|partidas|viagens|ocupacao|chamad\w+|on[- ]time|"
+            r"accura\w+|orders?|deliver\w+|shipments?|shipped|dispatch\w+|picked|calls?|fill rate|tickets?)\b",
+            avoid=r"\b(?:abatimento|desconto|credito|credit|refund|deduct\w*|disponi\w+|availab\w+)\b",
             read=percents,
             within=160,
             both_sides=True,
@@ -257,8 +270,18 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
     "governing_law": (
         Attribute(
             name="venue",
-            anchor=r"\b(?:foro|comarca|juizo|justica|cidade|courts?|sede|venue|jurisdiction)\b",
+            anchor=r"\b(?:foro|forum|comarca|juizo|juiz|juizes|justica|tribuna(?:l|is)|varas?|cidade|courts?|sede|"
+            r"venue|"
+            r"jurisdiction|propost[oa]s|ajuizad[oa]s|tramita\w*)\b",
+            avoid=r"\b(?:arbitra\w+)\b",
             read=venues,
+            both_sides=True,
+        ),
+        Attribute(
+            name="seat of arbitration",
+            anchor=r"\barbitra\w+\b",
+            read=seats,
+            within=400,
             both_sides=True,
         ),
         Attribute(
@@ -286,7 +309,7 @@ def read(clause: str, sentence: str) -> dict[str, Value]:
             value = _only(attribute, sentence, plain)
             if value:
                 found[attribute.name] = value
-    return found
+    return found | named_prices(sentence) if clause == "payment" else found
 
 
 def _only(attribute: Attribute, sentence: str, plain: str) -> Value | None:

@@ -17,6 +17,8 @@ from .attributes import ATTRIBUTES, PRICES, read
 from .clauses import CLAUSES, Quotation, wider
 from .documents import Document
 from .parties import party_names
+from .prices import NAMED
+from .references import Change, changes
 from .segments import flat
 from .values import Value, after, dates, same
 
@@ -64,8 +66,9 @@ def contradictions(documents: Sequence[Document], quotations: Mapping[str, Seque
         if one.document.digest != other.document.digest and related(one, other):
             if one.amends and not other.amends:
                 one, other = other, one
+            pointed = _pointed(one, other, quotations)
             for clause in ATTRIBUTES:
-                found += _on(clause, one.document, other.document, quotations)
+                found += _on(clause, one.document, other.document, quotations, pointed)
     return found
 
 
@@ -194,18 +197,36 @@ def _alike(one: str, other: str) -> bool:
     return bool(a | b) and len(a & b) >= 0.8 * len(a | b)
 
 
+def _pointed(one: _Opening, other: _Opening, quotations: Mapping[str, Sequence[Quotation]]) -> Sequence[Change]:
+    """What an amendment changes by citing where the agreement fixes it."""
+    if not other.amends:
+        return ()
+    evidence = {clause: [*_evidence(clause, one.document, quotations)] for clause in ATTRIBUTES}
+    return [*changes(one.document, other.document, evidence)]
+
+
 def _on(
-    clause: str, one: Document, other: Document, quotations: Mapping[str, Sequence[Quotation]]
+    clause: str,
+    one: Document,
+    other: Document,
+    quotations: Mapping[str, Sequence[Quotation]],
+    pointed: Sequence[Change],
 ) -> list[Contradiction]:
     """The attributes of one clause on which two documents differ; those fixed by the same two sentences are told
     together."""
     here, there = _fixed(clause, one, quotations), _fixed(clause, other, quotations)
     _same_price(here, there)
     _same_end(here, there)
-    told: dict[tuple[str, str], list[str]] = {}
+    _same_venue(here, there)
+    told: dict[tuple[str, str], dict[str, None]] = {}
     for name, (value, a) in here.items():
         if name in there and not same(value, (second := there[name])[0]):
-            told.setdefault((a, second[1]), []).append(f"{name}: {_shown(value)} / {_shown(second[0])}")
+            told.setdefault((a, second[1]), {})[f"{name}: {_shown(value)} / {_shown(second[0])}"] = None
+    for change in pointed:
+        known = change.name in here and change.name in there
+        if change.clause == clause and not known and not same(change.old, change.new):
+            reason = f"{change.name}: {_shown(change.old)} / {_shown(change.new)}"
+            told.setdefault((change.a, change.b), {})[reason] = None
     return [
         Contradiction(documents=(one.name, other.name), clause=clause, a=a, b=b, reason="; ".join(reasons))
         for (a, b), reasons in told.items()
@@ -217,6 +238,14 @@ def _same_price(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value
     one, other = [name for name in here if name in PRICES], [name for name in there if name in PRICES]
     if len(one) == len(other) == 1 and one != other and "price" in one + other:
         here["price"], there["price"] = here.pop(one[0]), there.pop(other[0])
+
+
+def _same_venue(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, str]]) -> None:
+    """Courts on one side only and arbitration on the other: both say where disputes are heard."""
+    venue, seat = "venue", "seat of arbitration"
+    for one, other in ((here, there), (there, here)):
+        if venue in one and seat in other and venue not in other and seat not in one:
+            one["disputes"], other["disputes"] = one.pop(venue), other.pop(seat)
 
 
 def _same_end(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, str]]) -> None:
@@ -238,10 +267,13 @@ def _fixed(
     """Attributes of a clause with the sentence that fixes each; what was quoted comes before what was found on a
     wider search."""
     fixed: dict[str, tuple[Value, str]] = {}
+    doubtful: set[str] = set()
     for quotation in _evidence(clause, document, quotations):
         for name, value in read(clause, quotation.text).items():
-            fixed.setdefault(name, (value, quotation.text))
-    return fixed
+            first, _ = fixed.setdefault(name, (value, quotation.text))
+            if name.startswith(NAMED) and not same(first, value):
+                doubtful.add(name)
+    return {name: fact for name, fact in fixed.items() if name not in doubtful}
 
 
 def _evidence(clause: str, document: Document, quotations: Mapping[str, Sequence[Quotation]]) -> Iterator[Quotation]:

@@ -144,10 +144,21 @@ _DAY = re.compile(
 )
 _NAME = r"[A-ZÀ-Ý][\w'’-]+(?:\s+(?:(?:de|da|do|das|dos|of|the)\s+)?[A-ZÀ-Ý][\w'’-]+){0,5}"
 _PLACE = re.compile(
-    r"(?:(?i:\bcomarca|\bforo(?:\s+central)?|\bf[óo]rum|\bcidade|\bju[íi]zo|\bjusti[çc]a|"
-    r"\bsede)(?:\s+c[íi]vel|\s+estadual)?\s+(?:(?i:central\s+)?(?:da|do|de|"
+    r"(?:(?i:\bcomarca|\bforo(?:\s+central)?|\bf[óo]rum|\bcidade|\bju[íi]zos?|\bju[íi]zes|\bju[íi]z\s+de\s+direito|"
+    r"\bjuiz|\bjusti[çc]a|\btribuna(?:l|is)(?:\s+de\s+justi[çc]a)?|\bvaras?|\bjudici[áa]rio|"
+    r"\bsede)(?:\s+(?i:c[íi]vel|c[íi]veis|estadual|estaduais|comum|federal|competentes?)){0,2}\s+"
+    r"(?:(?i:central\s+)?(?:da|do|de|"
     rf"em)\s+)(?:(?i:comarca|cidade|munic[íi]pio)\s+(?:da|do|de)\s+)?(?P<pt>{_NAME}))"
+    rf"|(?:\b(?i:propost[oa]s?|ajuizad[oa]s?|tramitar[ãa]o|julgad[oa]s?|corre(?:m|r[ãa]o)?)\s+(?i:em|no|"
+    rf"na)\s+(?P<at>{_NAME}))"
     rf"|(?:(?i:\bcourts?)\b[^.;]{{0,60}}?\b(?i:of|in|located\s+in)\s+(?:the\s+)?(?P<en>{_NAME}))"
+)
+_SEAT = re.compile(
+    rf"(?i:\b(?:sede|lugar|local)\b[^.;]{{0,40}}?\b(?:em|na|no|de|do|da|ser[áa]|[ée])\s+(?:a\s+|"
+    rf"o\s+)?(?:cidade\s+d[eoa]\s+)?)"
+    rf"(?P<pt>(?!Arbitra){_NAME})|(?i:\b(?:seat|place|legal\s+place|seated|held|venue)\b[^.;]{{0,40}}?\b(?:in|be|is|"
+    rf"being|at)"
+    rf"\s+(?:the\s+)?(?:city\s+of\s+)?)(?P<en>(?!Arbitra){_NAME})"
 )
 _LAW = re.compile(
     r"(?i:\blaws?\s+of\s+(?:the\s+)?)(?:(?i:state|commonwealth|province|republic|"
@@ -239,7 +250,12 @@ def days_of_month(text: str) -> list[Value]:
 
 def venues(text: str) -> list[Value]:
     """The towns or states whose courts are named."""
-    return [_named(text, m, m["pt"] or m["en"]) for m in _PLACE.finditer(text)]
+    return [_named(text, m, m["pt"] or m["at"] or m["en"]) for m in _PLACE.finditer(text)]
+
+
+def seats(text: str) -> list[Value]:
+    """Where an arbitration has its seat."""
+    return [_named(text, m, m["pt"] or m["en"]) for m in _SEAT.finditer(text)]
 
 
 def laws(text: str) -> list[Value]:

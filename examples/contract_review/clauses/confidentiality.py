@@ -3,7 +3,8 @@
 from .scoring import Cues
 
 EN = Cues(
-    heading=r"confidential|non-?disclosure|secre|proprietary information|protection of|privacy|\bquiet\b|private|^[\W\d]*confidence\b|"
+    heading=r"confidential|non-?disclosure|secre|proprietary information|protection of|privacy|\bquiet\b|private|"
+    r"^[\W\d]*confidence\b|"
     r"between us|what stays|keep(?:ing)? (?:it|things) (?:to|between)|discre",
     away=r"definition|personal data|data protection|assign|terminat|return|publicity|notice|"
     r"liabilit|indemn|exceptions?|required by law|compelled",
