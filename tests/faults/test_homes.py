@@ -14,7 +14,7 @@ async def test_a_home_with_a_newer_schema_is_refused_and_an_older_one_beside_it_
         async with runtime.services.connections.owner_transaction() as connection:
             await connection.execute("INSERT INTO lousa.migration (number) VALUES (9999)")
         async with lousa.open(home=tmp_path / "of today") as other:
-            with pytest.raises(SchemaMismatch, match="schema 9999.*upgrade Lousa"):
+            with pytest.raises(SchemaMismatch, match=r"schema 9999.*upgrade Lousa"):
                 async with lousa.open(home=tmp_path / "from the future"):
                     pass
             receipt = await other.desk().remember("still here")
@@ -38,7 +38,7 @@ async def test_another_model_on_the_same_home_is_refused_with_the_way_out(tmp_pa
     ],
 )
 async def test_a_server_that_does_not_answer_is_named(tmp_path: Path, name: str, value: str, says: str) -> None:
-    with pytest.raises(ServerUnavailable, match=f"{says} at .*LOUSA_{name.upper()}"):
+    with pytest.raises(ServerUnavailable, match=rf"{says} at .*LOUSA_{name.upper()}"):
         async with lousa.open(home=tmp_path, **{name: value}):
             pass
 
