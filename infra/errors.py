@@ -1,7 +1,7 @@
 """Every error Lousa raises, on one screen.
 
-What an application got wrong raises, and says the way out; what a run decided (a conflict, a refusal, a quarantine) is a
-value and never passes through here.
+What an application got wrong raises, and says the way out; what a run decided (a conflict, a refusal, a quarantine) is
+a value and never passes through here.
 
     LousaError
     ├── BadInput                 the caller's words are off; nothing was done (exit code 2)

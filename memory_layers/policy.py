@@ -33,9 +33,7 @@ DEFAULT: Mapping[MemoryKind, Policy] = {
     MemoryKind.WORKING: Policy(home=1, also=(), write="through", kept=timedelta(hours=24), retention="operational"),
     MemoryKind.SCRATCH: Policy(home=1, also=(), write="through", kept=timedelta(hours=24), retention="operational"),
     MemoryKind.TURN: Policy(home=1, also=(4,), write="through", kept=timedelta(hours=24), retention="operational"),
-    MemoryKind.EPISODIC: Policy(
-        home=4, also=(2,), write="back", kept=timedelta(days=90), half_life=timedelta(days=30)
-    ),
+    MemoryKind.EPISODIC: Policy(home=4, also=(2,), write="back", kept=timedelta(days=90), half_life=timedelta(days=30)),
     MemoryKind.SEMANTIC: Policy(
         home=4, also=(2,), write="back", kept=timedelta(days=90), half_life=timedelta(days=180)
     ),

@@ -38,7 +38,6 @@ from ..memory_layers.execution.transcript import Transcript
 from ..memory_layers.knowledge.postgres import KnowledgeLayer
 from ..memory_layers.policy import table
 from ..memory_layers.recall import Recaller
-from ..memory_layers.records import Json
 from ..memory_layers.router import Router
 from . import execution as executing
 from .execution import Result
@@ -61,14 +60,14 @@ class Runtime:
     async def run(
         self,
         pipeline: Pipeline,
-        goal: Json,
+        goal: object,
         *,
         session: str = "default",
         tenant: str | None = None,
         source: str | None = None,
         progress: Listener | None = None,
     ) -> Result:
-        """Run a pipeline towards a goal, in a new execution.
+        """Run a pipeline towards a goal, which is JSON, in a new execution.
 
         `source` is the file it was loaded from, so that another process can resume it. `progress` is told what happens.
         """

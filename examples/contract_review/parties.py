@@ -84,7 +84,8 @@ _OPENING = {
 _BODY = {
     "pt": re.compile(
         r"(?im)(?:^[\s#*_]*(?:cl[áa]usula\s+(?:primeira|1|um\b|i\b)|1[ªºa]?[.\s)–—-]|(?:do|"
-        r"o)\s+(?:objeto|que\s)|objeto|considerand|pre[âa]mbulo|definiç|i\s*[-–—]\s*do)|"
+        r"o)\s+(?:objeto|que\s)|objeto|considerand|pre[âa]mbulo|definiç|contexto|antecedentes|introdução|premissas|"
+        r"hist[óo]rico|motivos?\b|[a-z]\.1\s|i\s*[-–—]\s*do)|"
         r"t[êe]m\s+entre\s+si|resolvem\b|ajustam\s+o\s+seguinte|considerando\b|"
         r"as\s+partes\s+acima|contratam\s+o\s+seguinte|fica\s+(?:justo|combinado))"
     ),
@@ -121,6 +122,12 @@ _NEVER = re.compile(
     r"suite|street|road|copyright|all|any|each|cada|primeiro|segundo|witness\w*|"
     r"aditivo|acordo|confidential|execution|amendment|na|no|em|por|de|oab|presente|pelo|este|"
     r"esta|as|os|o|a|e|inscrita?|qualificação|identificação|united|state|sa)$"
+)
+_PLACE_BEFORE = re.compile(r"(?i)\b(?:n[oa]|nest[ea]|d[oa]|dest[ea]|situad[oa]\s+em)\s+$")
+_TITLE_WORD = re.compile(
+    r"(?i)(?:parceria|prestação|locação|licença|licenciamento|compra|venda|cessão|compromisso|distrato|convênio|"
+    r"fornecimento|hospedagem|mútuo|doação|permuta|comodato|conteúdo|condições|disposições|proposta|anexo|lei|decreto|"
+    r"código|artigo|item)$"
 )
 _ROLE_WORD = re.compile(
     rf"(?i)(?:{ROLES}|agent|manager|eireli|epp|me|mei|slu|s/a|s/s|member|talent|pessoa|"
@@ -223,12 +230,15 @@ def _is_name(text: str, start: int, end: int) -> bool:
         return False
     before = text[max(0, start - 90) : start].replace("\n", " ")
     after = text[end : end + 12]
-    if _NEVER.match(words[0]) or _NOT_BEFORE.search(before):
+    if _NEVER.match(words[0]) or _NOT_BEFORE.search(before) or re.match(r"[A-Z]{1,2}[.-]\d", name):
+        return False
+    if _NAMED_KIND.fullmatch(name) and (name[0].islower() or _PLACE_BEFORE.search(before)):
         return False
     if _ORGANISATION.fullmatch(name) or _NAMED_KIND.fullmatch(name):
         return not (name.endswith(", Co.") and re.match(r"\s+[A-Z]", after))
     if (
-        re.search(r"\d{3}|\b(?i:agreement|contrato|republic|province)\b", name)
+        _TITLE_WORD.match(words[0])
+        or re.search(r"\d{3}|\b(?i:agreement|contrato|republic|province)\b", name)
         or _SIGNS_FOR.search(before)
         or (re.search(r"[\w.]\s*,\s*$", before) and not _INTRODUCED.search(before))
     ):

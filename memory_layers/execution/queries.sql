@@ -202,10 +202,12 @@ WHERE decision.tenant = current_tenant() AND memory.status IN ('live', 'conteste
   AND (%(execution)s::uuid IS NULL OR decision.execution = %(execution)s)
 ORDER BY decision.id DESC LIMIT %(limit)s
 
--- begin_write: Writers of a tenant go side by side; whoever forgets waits for them, and they for it. With it come the keys
--- of the data subjects, so that one trip does for both.
+-- begin_write: Writers of a tenant go side by side; whoever forgets waits for them, and they for it. A process that stops
+-- in the middle loses its transaction, or what it had written would keep the others waiting. In the same trip, the keys
+-- of the data subjects.
 WITH held AS MATERIALIZED (
-    SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_tenant(), 0))
+    SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_tenant(), 0)),
+        set_config('idle_in_transaction_session_timeout', '3s', true), set_config('lock_timeout', '10s', true)
 )
 SELECT name, pseudonym, key FROM held LEFT JOIN subject_key ON tenant = current_tenant() AND name = ANY (%(names)s)
 
@@ -261,8 +263,10 @@ SELECT id, tenant, audited_through,
 FROM execution WHERE NOT drained
 ORDER BY id DESC LIMIT %(limit)s
 
--- lock_audit: How far a board is audited, held until the transaction ends; left alone while another relay is at it.
-SELECT audited_through FROM execution WHERE id = %(id)s AND NOT drained FOR UPDATE SKIP LOCKED
+-- lock_audit: How far a board is audited, held until the transaction ends; left alone while another relay is at it. One
+-- that stops in the middle loses its hold.
+SELECT audited_through, set_config('idle_in_transaction_session_timeout', '3s', true)
+FROM execution WHERE id = %(id)s AND NOT drained FOR UPDATE SKIP LOCKED
 
 -- audited: Changes up to here are in the ledger.
 UPDATE execution SET audited_through = %(through)s WHERE id = %(id)s

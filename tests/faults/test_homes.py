@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import lousa
 import pytest
@@ -38,8 +39,9 @@ async def test_another_model_on_the_same_home_is_refused_with_the_way_out(tmp_pa
     ],
 )
 async def test_a_server_that_does_not_answer_is_named(tmp_path: Path, name: str, value: str, says: str) -> None:
+    elsewhere: dict[str, Any] = {name: value}
     with pytest.raises(ServerUnavailable, match=rf"{says} at .*LOUSA_{name.upper()}"):
-        async with lousa.open(home=tmp_path, **{name: value}):
+        async with lousa.open(home=tmp_path, **elsewhere):
             pass
 
 

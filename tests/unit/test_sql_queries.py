@@ -13,7 +13,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     name = f"prose_{tmp_path.name.replace('-', '_')}"
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").touch()
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]  # pytest leaves it open
     return name
 
 

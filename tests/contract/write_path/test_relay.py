@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from lousa.infra.clock import SystemClock
-from lousa.infra.connections import Connections
+from lousa.infra.connections import Connection, Connections
+from lousa.infra.errors import ServerUnavailable
 from lousa.infra.identity import Principal
 from lousa.infra.settings import Settings
 from lousa.memory_layers import journal as journal_module
 from lousa.memory_layers import relay as relay_module
+from lousa.memory_layers.commit import Committer, Write
 from lousa.memory_layers.conversation.board import Board, Written
 from lousa.memory_layers.conversation.keys import board_keys, journal_key
 from lousa.memory_layers.conversation.operations import Operations
@@ -56,6 +59,29 @@ async def test_what_a_living_relay_has_taken_is_left_to_it(path: WritePath, prin
     assert not await path.router.caught_up(principal, timedelta(milliseconds=200))
     await journal.resign("a-living-relay")
     await path.has(principal, "memory", 1)
+
+
+async def test_a_process_that_stops_in_the_middle_of_a_commit_holds_nobody_up(
+    path: WritePath, principal: Principal
+) -> None:
+    memory = path.memory(principal, "written and not committed")
+    stopped, never = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def stopping() -> AsyncGenerator[Connection]:
+        async with path.connections.system_transaction(principal.tenant) as connection:
+            yield connection
+            stopped.set()
+            await never.wait()
+
+    committer = Committer(policy=table(), words=path.context, facts=KnowledgeLayer(path.connections))
+    other = asyncio.create_task(committer.commit(stopping, principal, [Write(operation=memory.id, memory=memory)]))
+    await stopped.wait()
+    receipt = await path.router.remember(principal, memory, operation=memory.id)
+    assert (await receipt.settled(20)).state == "stored"
+    never.set()
+    with pytest.raises(ServerUnavailable):
+        await other
 
 
 @pytest.mark.parametrize("malformed", [True, False])
