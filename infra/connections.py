@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncConnection, OperationalError
+from psycopg.errors import IdleInTransactionSessionTimeout
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -126,7 +127,7 @@ class Connections:
                 f"Postgres at {without_password(self.postgres_url)} gave no connection in {self._pool.timeout:g} s:"
                 " is it running, is its max_connections high enough?"
             ) from error
-        except OperationalError as error:
+        except (OperationalError, IdleInTransactionSessionTimeout) as error:
             raise ServerUnavailable(f"Postgres at {without_password(self.postgres_url)} failed: {error}") from error
 
     def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:
