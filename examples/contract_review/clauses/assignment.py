@@ -32,6 +32,10 @@ EN = Cues(
             r"(?: \w+)? (?:another|anyone|somebody|someone|others?|a third|third)\b",
         ),
         (
+            5,
+            r"\bnon-?(?:transferable|assignable)\b|\b(?:takes?|took) over (?:this|the) (?:contract|agreement|lease)\b",
+        ),
+        (
             3,
             r"\b(?:not|nor|cannot|never)\b(?: \w+){0,3} (?:be )?(?:assign\w*|novat\w*|charged|transferred)(?:,|"
             r"\b).{0,40}"
@@ -49,6 +53,11 @@ EN = Cues(
             r"null|invalid|breach|consent)",
         ),
         (-2, r"\b(?:assign\w*|transfer)\b.{0,60}\b(?:ip|proprietary|intellectual property) assets?\b"),
+        (
+            5,
+            r"\bassignment of\b.{0,110}\brequires?\b.{0,30}\b(?:consent|approval)\b|\b(?:licen[cs]e|membership|status|"
+            r"ticket|lease|option)s?\b.{0,120}\b(?:may|shall|can|must)? ?not be (?:assigned|transferred|resold|sold)\b",
+        ),
         (1, r"\bsuccessors?\b.{0,30}\bassigns?\b|\boperation of law\b|\bpermitted assigns\b"),
     ],
     never=r"\b(?:hereby assigns?|agrees to assign) (?:to )?\b.{0,80}\b(?:title|copyright|invention)|"
@@ -65,7 +74,8 @@ _HAND_OVER = (
     r"delega\w*|subloca(?:r|d[oa]s?|cao)|subarrend(?:ar|ad[oa]|amento)|subcontrat\w+|"
     r"subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|"
     r"muda de maos|em seu lugar|no lugar d[aeo]|assum[aei]\w*|endoss\w+|empenh(?:ar|ad[oa]s?|o)|caucion\w+|"
-    r"onera(?:r|d[oa]s?)|vend(?:er|id[oa]s?)|novar|dar em garantia|substituicao|substituid[oa]s?|"
+    r"fazer substituir|se substituir|fazer-se substituir|revend\w+|onera(?:r|d[oa]s?)|vend(?:er|id[oa]s?)|novar|"
+    r"dar em garantia|substituicao|substituid[oa]s?|"
     r"pass(?:a|ar|am|e|ara)\b(?: \w+){1,5} (?:adiante|a|para) (?:frente|outr\w+|terceiros|alguem|ninguem)|"
     r"pass(?:a|ar|am|e|ara)\b(?: \w+){1,5} adiante|adiante)\b"
 )
@@ -98,7 +108,7 @@ PT = Cues(
             r"\b(?:sem (?:que|o|a|previ[oa]|anuencia|concordancia|autorizacao|consentimento|pedir|"
             r"permissao|sua|nossa|expressa|licenca|ouvir)|vedad[oa]|proibid[oa]|nao|nenhuma?|nem|"
             r"ninguem|defeso|ilicito|dependera?|depende|somente|apenas|so|pode\w*|livre para|salvo|"
-            r"intrans\w+|impedid[oa]|personalissim\w+|intuitu personae|pessoalmente)\b",
+            r"intrans\w+|impedid[oa]|personalissim\w+|intuitu personae|pessoalmente|sem se fazer)\b",
         ),
         (
             2,

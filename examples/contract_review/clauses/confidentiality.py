@@ -29,7 +29,7 @@ EN = Cues(
             r"discuss|pass on|mention|talk|post|copy|photograph|let slip|communicate|divulge|leak|release|"
             r"announce)\b.{0,140}\b(?:anyone|anybody|others?|outside\w*|third part(?:y|ies)|competitors?|press|public|"
             r"social media|information|secrets?|what (?:it|they|we|you|he|she)\b|learn\w*|recipes?|prices?|data|"
-            r"terms|plans?|figures)\b",
+            r"terms|plans?|figures|matters?|affairs?|knowledge)\b|\btrade secrets?\b",
         ),
         (
             5,
@@ -74,7 +74,8 @@ _TELL = (
     r"us(?:ar|ara|arao|e|em|a|am|ad[oa]s?)|empreg(?:a|ar|ara|ad[oa]s?)|fornec\w*|copi\w*|coment\w*|comunic\w*|"
     r"fal(?:ar|a|am|ara|e|em)|discut\w*|mencion\w*|reproduz\w*|fotograf\w*|film(?:ar?|am|e)|grav(?:ar?|am|e)|"
     r"vaz(?:ar?|am|ara|e)|levar|levam?|abr(?:ir|e|em)|espalh\w*|propal\w*|notici\w*|post(?:ar?|am|e)|"
-    r"d(?:ar|a|ao|e|ara) (?:pistas?|conhecimento|a conhecer|noticias?|publicidade|ciencia)|torn\w+ public\w+|"
+    r"d(?:ar|a|ao|e|ara) (?:pistas?|conhecimento|a conhecer|noticias?|publicidade|ciencia|entrevistas?)|relat(?:ar?|"
+    r"am|e)|retir(?:ar?|am|e)|ensin(?:ar?|ad[oa]s?|am|e)|torn\w+ public\w+|"
     r"disponibiliz\w*|pass\w+ adiante|le(?:r|ia|em))"
 )
 _NOT = (
@@ -86,7 +87,8 @@ _KNOWN = (
     r"saber|souber\w*|conhec\w+|conteudos?|metodos?|know-how|termos|tabelas|descontos|lancamento|condicoes|plan[oa]s?|"
     r"numeros|negociac\w+|negocios?|cifras|carteira|clientes|formulas?|desenhos?|amostras|estrategias?|achados?|"
     r"orcamentos?|papeis|materia(?:l|is)|fotografias|assunto|processos? produtivos?|custos|fornecedores|codigos?|"
-    r"contratos?|propostas?|resultados|relatorios|(?:tudo|aquilo|o) que (?:\w+ ){0,3}(?:souber\w*|vir\w*|ouvir\w*|"
+    r"fatos?|casos|balancetes|prontuarios|livros|rotina|intimidade|contratos?|propostas?|resultados|relatorios|"
+    r"(?:tudo|aquilo|o) que (?:\w+ ){0,3}(?:souber\w*|vir\w*|ouvir\w*|"
     r"aprend\w+|conhec\w+|ver|ouve|ve|sabe|sabem|receb\w+|viu|leu|ler))"
 )
 _ANYONE = (
@@ -101,7 +103,8 @@ PT = Cues(
     r"silencio|entre nos\b|informac\w+ (?:nao publicas|reservadas|restritas|privilegiadas|trocadas|estrategicas|"
     r"da outra|de negocio|internas)|nao (?:se )?(?:conta|fala|comenta|sai)\b|o que (?:nao )?(?:pode|se pode) "
     r"(?:contar|falar|comentar)|conversas? reservadas",
-    alone=r"confidencialidade|\bsigilo\b|\bsegredo|fica entre nos|nao divulgacao|discricao|silencio|boca fechada|"
+    alone=r"confidencia(?:lidade|l|is)\b|\bsigilo\b|\bsegredo|fica entre nos|nao divulgacao|discricao|silencio|"
+    r"boca fechada|"
     r"informac\w+ (?:nao publicas|reservadas|restritas|privilegiadas)",
     away=r"dados pessoais|protecao de dados|lgpd|devolucao|rescis|foro|exce[cp]|"
     r"revelacao obrigatoria|nao e confidencial|cess|transfer",
@@ -129,12 +132,14 @@ PT = Cues(
             r"\b(?:com|em|sob) reserva\b|\bficam? (?:so |apenas )?entre (?:as (?:partes|duas)|nos|os dois)\b|"
             r"\bguard\w+ (?:\w+ )?para si\b|\bnao (?:serao|sera|podem ser|devem ser) (?:divulgad|revelad|"
             r"compartilhad|publicad|comunicad|mostrad|comentad)\w+|"
-            r"\bnao (?:comenta|revela|divulga)\w*\b|\b(?:cobert|protegid)[oa]s? (?:pelo|por|sob) (?:segredo|sigilo)",
+            r"\bnao (?:comenta|revela|divulga)\w*\b|\b(?:fica\w*|sao|permanec\w+) (?:restrit|"
+            r"reservad)[oa]s? (?:a[os]?|entre)\b|\b(?:cobert|protegid)[oa]s? (?:pelo|por|sob) (?:segredo|sigilo)",
         ),
         (
             5,
             r"\bcalad[oa]s?\b|\bboca fechada\b|\b(?:guard\w+|mant\w+|faz\w*|dever de|mesmo|absoluto) silencio\b|"
-            r"\bmorrem? aqui\b|\bnao (?:pode\w* |deve\w* )?sa(?:em|i|ir|ira|irao) (?:daqui|de dentro|da empresa|"
+            r"\bentrevistas? (?:sobre|a respeito)|\bmorrem? aqui\b|\bnao (?:pode\w* |deve\w* )?sa(?:em|i|ir|ira|"
+            r"irao) (?:daqui|de dentro|da empresa|"
             r"da (?:fabrica|sala|equipe|oficina)|desta|do ambito)|\bdar pistas?\b",
         ),
         (

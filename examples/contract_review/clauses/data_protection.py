@@ -5,6 +5,7 @@ from .scoring import Cues
 EN = Cues(
     heading=r"privacy|personal (?:data|information)|data protection|data processing|security|gdpr|data privacy",
     away=r"definition|confidential|liabilit|indemn|notice|assign|terminat",
+    alone=r"personal data|data protection|^[\W\d]*privacy\W*$",
     signs=[
         (4, r"\bpersonal(?:ly identifiable)? (?:data|information|details)\b"),
         (
@@ -48,7 +49,8 @@ PT = Cues(
     heading=r"dados|lgpd|privacidade|tratamento|protecao d|informac\w+ (?:pessoais|d[aeo]s? (?:clientes|alunos|"
     r"pacientes|"
     r"hospedes|usuarios|tutores|moradores|criancas|pessoas|consumidores|visitantes|funcionarios|empregados))",
-    alone=r"dados pessoais|\blgpd\b|protecao de dados",
+    alone=r"dados pessoais|\blgpd\b|protecao de dados|tratamento de dados|^[\W\d]*(?:d[ao] )?privacidade|"
+    r"^[\W\d]*dados d[aeo]s? (?:alunos|pacientes|clientes|usuarios|moradores|hospedes|saude|consumidores|pessoas)",
     away=r"sala de dados|definic|propriedade|devolucao|preco|banco de dados",
     signs=[
         (
@@ -59,11 +61,16 @@ PT = Cues(
             r"\binformac\w+ (?:pessoais|que (?:\w+ )?identifi\w+)|\bpessoas? (?:natura(?:l|is)|identific\w+)|"
             r"\b(?:dados|informac\w+|cadastros?|fichas?|contatos|imagens|fotos|fotografias|prontuarios?|laudos|"
             r"exames|biometri\w+) "
-            r"(?:sobre |relativ[oa]s a |referentes a )?(?:d?[aeo]s? )?(?:tutores|hospedes|pacientes|alunos|moradores|"
+            r"(?:sobre |relativ[oa]s a |referentes a )?(?:d?[aeo]s? )?(?:trabalhadores|cameras|tutores|hospedes|"
+            r"pacientes|alunos|moradores|"
             r"clientes|consumidores|usuarios|criancas|pais|empregados|funcionarios|visitantes|inscritos|doadores|"
             r"participantes|candidatos|atletas|socios|fregueses|compradores|leitores|seguidores|terceiros)\b",
         ),
-        (4, r"\b(?:lgpd|lei (?:geral )?de protecao de dados|13\.709|anpd|autoridade nacional)\b"),
+        (
+            4,
+            r"\b(?:seus?|sua|o|os) (?:\w+, )?(?:cpf|rg|e-mail|telefone|endereco)\b.{0,60}\b(?:para|so|somente|"
+            r"apenas)\b|\b(?:lgpd|lei (?:geral )?de protecao de dados|13\.709|anpd|autoridade nacional)\b",
+        ),
         (
             3,
             r"\b(?:operador[ae]?s?|controlador[ae]?s?)\b.{0,80}\b(?:dados|lgpd|tratamento)\b|\bdados\b.{0,120}"

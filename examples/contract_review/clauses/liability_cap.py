@@ -7,6 +7,7 @@ EN = Cues(
     r"consequential|damages|disclaimer|remed|(?:things|something|it) goes? wrong|responsib|who pays|\bloss(?:es)?\b|"
     r"\bcap\b",
     away=r"insurance|definition|force majeure|tax|confidential|recital|notice|infringement",
+    alone=r"limit\w* (?:of|on) (?:\w+ )?liabilit|\bcap on\b",
     signs=[
         (
             4,
@@ -27,17 +28,26 @@ EN = Cues(
         ),
         (
             5,
-            r"\b(?:never|not) (?:\w+ ){0,3}(?:pay|owe|answer for) (?:\w+ )?more than\b|\b(?:total|maximum|greatest) "
+            r"\b(?:responsibility|liability|exposure)\b.{0,40}\b(?:stops?|ends?) at\b|\bnothing\b.{0,60}\b(?:owes?|"
+            r"pays?|"
+            r"pay|payable|liability)\b.{0,60}\bexceeds?\b|\b(?:never|not) (?:\w+ ){0,3}(?:pay|owe|"
+            r"answer for) (?:\w+ )?more than\b|\b(?:total|maximum|greatest) "
             r"(?:sum|amount|compensation|damages) (?:\w+ )?(?:recoverable|payable by way|claimable)\b|"
             r"\b(?:the )?(?:most|maximum)\b.{0,60}\b(?:pay|owe|recover|claim|liable|liability|asked|lose)\b|"
             r"\b(?:pay|owe|liable|liability|responsible|recover|claim|compensat\w+|damages)\b.{0,60}\b(?:no more than|"
             r"not (?:\w+ ){0,2}more than|never (?:\w+ ){0,2}(?:more than|exceed\w*|above|beyond)|up to (?:a |the )?"
             r"(?:maximum|total|limit|cap|ceiling)|"
-            r"limited to|capped at|ceiling of|a cap of)\b",
+            r"(?<!not )limited to|capped at|ceiling of|a cap of)\b",
         ),
         (
             3,
-            r"\b(?:will not|won't|shall not|cannot|can't|never|nobody|neither|no one|not)\b.{0,60}\b(?:pay|answer|"
+            r"\b(?:indemnif\w+|reimburse\w*|compensation|remediation|"
+            r"claims?)\b.{0,120}\bnot exceed (?:the )?(?:\w+ ){0,2}"
+            r"(?:payments?|amounts?|fees|sums?|price|total)\b|\bno(?:t have)? liabilit\w+ for any damages other than\b",
+        ),
+        (
+            3,
+            r"\b(?:will not|won't|shall not|cannot|can't|never|nobody|neither|no one|not)\b.{0,60}\b(?:pay|answers?|"
             r"compensate|liable|claim|responsible|cover|owe)\b.{0,80}\b(?:lost (?:profits?|business|sales|custom|"
             r"income|"
             r"revenue|data)|loss of (?:profits?|business|sales|custom|income|reputation|goodwill)|knock-on|indirect|"
@@ -67,24 +77,26 @@ EN = Cues(
 
 _HARM = (
     r"(?:responsabilidade|indeniza\w+|ressarc\w+|repar(?:acao|acoes|ar|a|am|ara|arao|em)|perdas e danos|"
-    r"prejuizos?|danos?|condenac\w+|devera|pagar|pagara|respond\w+|arca\w*|estragos?|exposicao financeira)"
+    r"prejuizos?|danos?|condenac\w+|respond\w+|estragos?|exposicao financeira)"
 )
 _NO_MORE = (
     r"\b(?:limita\w*|(?:nao|nunca|jamais|nem) (?:\w+ ){0,3}(?:excede\w*|ultrapass\w*|pass(?:a|am|ar\w*)|supera\w*|"
     r"alem|acima|mais (?:do )?que|superior\w*)|teto|no maximo|ate (?:o|a) (?:limite|montante|quantia|valor|"
-    r"equivalente|total|soma|dobro|triplo)|ate r\$|jamais|maxim[ao]|se esgota\w*|circunscr\w+|restring\w+)\b"
+    r"equivalente|total|soma|dobro|triplo)|ate r\$|jamais|maxim[ao]|se esgota\w*|adstrit\w+|circunscr\w+|restring\w+)\b"
 )
 
 PT = Cues(
     heading=r"responsabili|limite|limitacao|teto|indeniza|\bdanos?\b|perdas|quem responde|riscos|ate quanto|prejuizo|"
     r"ressarc|reparac|estrago|quem paga (?:a conta|se)|der errado",
     away=r"seguro|tribut|trabalh|ambient|confidencial|sigilo|preco|pagamento|credito|multa",
+    alone=r"limit\w* (?:d[aeo]s? )?(?:responsab|indeniza|danos|reparac)|\bteto\b|exclus\w+ de responsab|ate quanto",
     signs=[
         (
             3,
             rf"\b{_HARM}\b.{{0,220}}{_NO_MORE}|\b{_HARM}\b.{{0,60}}\b(?:encontra|tem|tera) (?:por |como )?(?:limite|"
             rf"teto)",
         ),
+        (1.5, rf"\b(?:devera|pagar|pagara|arca\w*)\b.{{0,220}}{_NO_MORE}"),
         (
             2.5,
             rf"{_NO_MORE}.{{0,60}}(?:r\$ ?\d|\b\d+ ?%|\b(?:valor|total|soma|somatorio|montante|preco|quantia|"
@@ -106,13 +118,14 @@ PT = Cues(
         (-2.5, r"\b(?:nao|nem) (?:\w+ ){0,2}respond\w+ p(?:el[ao]s?|or) (?:execuc|ato|obra|servico|qualidade|conduta)"),
         (
             3.5,
-            r"\b(?:fora|excluid[oa]s?|exclu\w+-se|nao (?:entra\w*|se inclu\w+|abrang\w+|alcanc\w+|cobr\w+))\b.{0,50}"
+            r"\b(?:nao (?:sao|serao)|sem ser|nunca serao) indeniza\w+|\b(?:fora|excluid[oa]s?|exclu\w+-se|"
+            r"nao (?:entra\w*|se inclu\w+|abrang\w+|alcanc\w+|cobr\w+))\b.{0,50}"
             r"\b(?:reparac\w+|indeniza\w+|ressarc\w+|perdas|lucros|vendas|danos|ganhos)",
         ),
         (5, r"\bteto\b.{0,60}\b(?:sobe|passa|elev\w+|aument\w+|fica)\b.{0,40}(?:r\$|\d)"),
         (
             3,
-            r"\bteto de\b|\bate o (?:teto|limite|valor|maximo)\b|\b(?:circunscrit\w+|restrit\w+|"
+            r"\bteto de\b|\bate o (?:teto|limite|valor|maximo)\b|\b(?:circunscrit\w+|restrit\w+|adstrit\w+|"
             r"limitad\w+|limita-se) (?:a|ao|aos)\b|\bmais (?:do )?que r?\$? ?\d|\bnao pass(?:a|am|ar\w*) d[aeo]\b|"
             r"\bpor mais que\b",
         ),

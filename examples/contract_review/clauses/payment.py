@@ -7,6 +7,7 @@ EN = Cues(
     r"charges|remuneration|rent\b|purchase price|commission|what (?:it|this) costs|what (?:we|you) pay|money\b|"
     r"\bcosts?\b|\brates?\b",
     away=r"confidential|liabilit|indemn|definition|terminat|insurance|warrant|audit|assign|tax",
+    alone=r"^[\W\d]*(?:price|fees?|charges|rent|payment|payments|compensation)\W*$",
     signs=[
         (
             4,
@@ -75,6 +76,8 @@ PT = Cues(
     r"amortiza|salario|repasse|financeir|cobranca|dinheiro|fatura\b|partilha|quinhao|rateio|tarifa",
     away=r"confidencial|sigilo|responsab|rescis|dados|foro|nivel|niveis|multa contratual|"
     r"penalidade|seguro|objeto|garantia",
+    alone=r"^[\W\d]*(?:clausula \w+ \W*)?(?:d[aeo]s? )?(?:precos?|pagamentos?|remuneracao|honorarios|mensalidades?|"
+    r"aluguel|alugueis|quanto custa|repasses?|cache|renda|valor(?:es)?|comissao)\b(?! (?:de|do) (?:mercado|causa))",
     signs=[
         (
             4,
@@ -98,7 +101,8 @@ PT = Cues(
             r"\b(?:comissao|royalt\w+|receita|ganhos|lucros?|resultado|faturado|faturamento|vendas?|producao|colheita|"
             rf"safra|bilheteria|repasse|partilha)\b.{{0,80}}\b{_PERCENT}|\b(?:cab(?:e|em|era|erao)|fica(?:ra|rao|"
             rf"m)? com|"
-            rf"toca\w*|tera (?:direito a)?|recebe\w*|contribui\w*|corresponde\w*|ganha\w*)\b.{{0,40}}\b{_PERCENT}|"
+            rf"toca\w*|fara jus a|faz jus a|corresponde\w* a|tera (?:direito a)?|recebe\w*|contribui\w*|"
+            rf"corresponde\w*|ganha\w*)\b.{{0,40}}\b{_PERCENT}|"
             rf"\b{_PERCENT}.{{0,60}}\b(?:da receita|das vendas|do faturamento|da producao|da colheita|da safra|"
             r"dos lucros|do resultado|do liquido|do bruto|cabe\w*|fica\w* para|para [oa] \w+)\b",
         ),
@@ -117,7 +121,7 @@ PT = Cues(
         ),
         (
             3.5,
-            r"\b(?:reajust\w*|corrigid[oa]s?|atualizad[oa]s?|revist[oa]s?|correcao|ajustam|"
+            r"\b(?:reajust\w*|corrigid[oa]s?|atualizad[oa]s?|revist[oa]s?|aplica-se o|incide o|correcao|ajustam|"
             r"se ajusta\w*)\b.{0,140}\b(?:ipca|igp-?m|inpc|ipc|indice|anual\w*|cada (?:doze|seis|12|6|"
             r"ano)|variacao|inflacao|uma vez por ano|semestr\w*|planilha)\b",
         ),

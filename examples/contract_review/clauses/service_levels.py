@@ -17,6 +17,7 @@ EN = Cues(
     r"levels?|metrics)|support|service credits?|turnaround|quality|how (?:good|fast|quick)|targets?|\bkpis?\b|"
     r"\bperformance\b|standards? of service|service standards?|reliab",
     away=r"definition|confidential|liabilit|indemn|payment|terminat|warrant|force majeure",
+    alone=r"service levels?|\bsla\b|\buptime\b|response times?|\bkpis?\b",
     signs=[
         (4, r"\b(?:service levels?|service level agreement|sla|slas|uptime|service credits?)\b"),
         (
@@ -31,12 +32,14 @@ EN = Cues(
         (
             3.5,
             rf"\b(?:at least|no(?:t)? less than|minimum of|not (?:fall|drop) below|below|under|exceeds?)\b.{{0,20}}"
-            rf"\b{_PERCENT}",
+            rf"\b{_PERCENT}|\b{_PERCENT} of (?:all |the )?(?:\w+ ){{1,3}}(?:shall|will|must|are|is)\b",
         ),
         (
             3.5,
             rf"\b(?:call|ticket|fault|incident|request|order|delivery|deliver\w*|meals?|lunch\w*|complaint|outage|"
-            rf"problem|quer(?:y|ies)|pallet|truck|trailer|shipment|served|picked|dispatched|unloaded|answered|"
+            rf"problem|quer(?:y|ies)|engineer|technician|attend\w*|arriv\w*|pallet|truck|trailer|shipment|served|"
+            rf"picked|"
+            rf"dispatched|unloaded|answered|"
             rf"acknowledged|fixed|start\w*)s?\b.{{0,120}}\b(?:within|in under|in less than|no later than|inside)\b"
             rf" (?:\w+ )?{_SOON}",
         ),
@@ -81,6 +84,8 @@ PT = Cues(
     r"atendimento|suporte|desempenho|qualidade|metas?|indicadores|pontualidade|prazos de (?:atendimento|"
     r"resposta)|tempo de|manutencao|como (?:voce e |vamos )?atend|compromisso",
     away=r"preco|pagament|vigencia|rescis|sigilo|confidencial|dados|foro|responsab|multa|tribut",
+    alone=r"nive(?:l|is) (?:minimos? )?(?:de|do) (?:servico|atendimento|desempenho)|acordo de niveis|\bsla\b|"
+    r"prazos de (?:atendimento|resposta)|tempos? de (?:atendimento|resposta)|^[\W\d]*disponibilidade\W*$|\bmetas de",
     signs=[
         (
             4,
@@ -90,7 +95,7 @@ PT = Cues(
         (
             5,
             r"\b(?:disponibilidade|disponive(?:l|is)|no ar|funcionando|funcionamento|operante|"
-            r"indisponib\w+|em operacao|acessive(?:l|is))\b.{0,140}\b\d{2}(?:,\d+)? ?%|"
+            r"indisponib\w+|em operacao|acessive(?:l|is))\b.{0,140}\b\d{1,2}(?:,\d+)? ?%|"
             r"\b\d{2}(?:,\d+)? ?%.{0,100}\b(?:disponib\w*|disponive(?:l|is)|no ar|do tempo|"
             r"das horas)\b",
         ),
@@ -141,11 +146,16 @@ PT = Cues(
             rf"solicitac\w+|"
             r"visitas|pecas|refeic\w+|horarios?|notas?|linhas|equipamentos)\b",
         ),
+        (
+            4,
+            r"\btempo (?:medio|maximo|total)? ?(?:de |para )?(?:espera|resposta|atendimento|solucao|reparo|chegada|"
+            r"carregamento|descarga|entrega)\b.{0,80}\b(?:minutos?|horas?|segundos?|dias? ut\w+)\b",
+        ),
         (2, r"\b(?:critic\w+|urgen\w+|alta|altos|media|severidade|prioridade|gravidade|emergencia\w*)\b"),
     ],
     never=r"\b(?:garantias? rea(?:l|is)|penhor|alienacao fiduciaria|caucao|hipoteca|saldo devedor|recebiveis|"
     r"mutuari[oa]|mutuante|duplicatas?|cobertura minima)\b|\bpor exemplo\b|\ba titulo de (?:exemplo|ilustr)|"
-    r"\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamento|\breajust|\baluguel\b|"
+    r"\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamentos? de (?:dados|inform)|\breajust|\baluguel\b|"
     r"\bdados pessoais\b|\bvigorara\b|\bquota|\bpalet|\blote\b|\brevelac|\bencarregad|"
     r"\bdias de antecedencia|\b(?:avisa|avisar|avisara|comunica\w*|notifica|notificara|"
     r"relatad\w+|informad[oa])\b.{0,60}\bhoras\b|\brescis|\bimpost|\bcomissao|"

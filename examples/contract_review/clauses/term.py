@@ -41,7 +41,8 @@ EN = Cues(
             4,
             r"\b(?:starts?|begins?|commences?|from|takes effect)\b.{0,60}\b\d{4}\b.{0,60}\b(?:until|to|through|ends?|"
             r"carr(?:y|ies) on|runs?|lasts?|expires?)\b.{0,50}(?:\b\d{4}\b|\b(?:years?|months?)\b)|"
-            r"\brolls? (?:over|on)\b|\b(?:year by year|month by month|year to year|month to month)\b|"
+            r"\brolls? (?:over|on)\b|\brenews? (?:each|every)\b|\buntil cancell?ed\b|"
+            r"\btakes effect\b.{0,90}\bexpires?\b|\b(?:year by year|month by month|year to year|month to month)\b|"
             r"\b(?:applies|extends|relates) to (?:\w+ ){0,2}disclosures? made\b.{0,60}\b(?:between|from|until|"
             r"before)\b|"
             r"\bdisclosures? made\b.{0,40}\bbetween\b.{0,60}\b\d{4}\b",
@@ -53,6 +54,13 @@ EN = Cues(
             r".{0,60}\b(?:to|until|by|through)\b",
         ),
         (-3, r"^(?:\W*\d[\d.]*\W*)?(?:during|throughout) the (?:\w+ )?(?:term|period)\b"),
+        (
+            7,
+            r"^\W*(?:termination|expiry|expiration|end|completion) date\W{1,4}\w+ \d|^\W*term\W{1,4}(?:\d|one|two|"
+            r"three|"
+            r"four|five|ten)\b",
+        ),
+        (4, r"\badditional (?:\w+ )?(?:\(\d+\) )?years?\b.{0,20}$|\bplans? renews?\b|\brenews? (?:each|every)\b"),
         (3, r"\b(?:initial|renewal|original|extended|extension) (?:term|period)s?\b"),
         (2, r"\(?(?:the |its )?[\"']+(?:initial )?term[\"']+\)?"),
         (
@@ -99,7 +107,8 @@ PT = Cues(
     r"por quanto|\binicio|\btempo\b|permanencia|quanto dura|comeco|dura\b|ate quando|desde quando|prorrog",
     away=r"confidencial|sigilo|pagamento|\bpreco|entrega|rescis|dados|garantia|nivel|niveis|"
     r"concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento",
-    alone=r"vigencia|duracao|prazo (?:do contrato|contratual|de duracao)|quanto (?:tempo )?dura|ate quando|"
+    alone=r"vigencia|duracao|inicio e (?:fim|termino)|^[\W\d]*(?:d[ao] )?(?:renovacao|prorrogacao|validade)\W*$|"
+    r"prazo (?:do contrato|contratual|de duracao)|quanto (?:tempo )?dura|ate quando|"
     r"^[\W\d]*(?:do )?prazo\W*$",
     signs=[
         (4, r"\b(?:vigor(?:a|ar|ara|am|ando|ou)?|vigera|vigencia|vige|viger|vigente por)\b"),
@@ -129,6 +138,13 @@ PT = Cues(
             rf"\bate (?:o dia )?{_DATE}|\b(?:encerra|termina|finda|expira)\w*(?:-se)? (?:em|a|"
             rf"no dia) (?:o dia )?{_DATE}",
         ),
+        (
+            5,
+            rf"^(?:inicio|comeco|fim|termino|encerramento)\W{{1,3}}(?:em |dia )?{_DATE}|\b(?:prolong\w+|"
+            rf"estend\w+)(?:-se)? por "
+            r"igual|\b(?:pacto|acordo|contrato) (?:se )?prolonga",
+        ),
+        (1.5, r"\bate (?:voce |que (?:\w+ ){0,3})?(?:cancel\w+|desist\w+|pedir)|\b(?:mes|ano) seguinte\b"),
         (4, r"\b(?:prorrog\w+|renov\w+|reconduz\w*|reconduc\w+)\b"),
         (
             3,

@@ -6,6 +6,7 @@ EN = Cues(
     heading=r"\bterminat|\bcancel|\btermination for convenience|\bexpiration|\bleav(?:e|ing)\b|walk(?:ing)? away|"
     r"\bending\b|\bend(?:s)? early|stopping|early exit|\bexit\b|getting out",
     away=r"effects? of|consequences|surviv|definition|confidential|insurance|force majeure|employ|obligations upon",
+    alone=r"^[\W\d]*(?:early )?(?:termination|cancellation)(?: (?:rights|for convenience|without cause))?\W*$",
     signs=[
         (
             3,
@@ -67,7 +68,7 @@ _END = (
     r"desfeit\w*|desfazer|"
     r"romp\w+|sair|saida|desist\w*|distrat\w*|interromper|desvincul\w*|deslig\w+|retirar-se|"
     r"retirada|despejo|devolver o imovel|deixar (?:o|a) (?:contrato|parceria|sociedade|"
-    r"imovel)|livre|finalizar|parar|revoga\w*|renunciar|exclusao|ir embora|pular fora|largar|sair fora|"
+    r"imovel)|livre|finalizar|parar|revoga\w*|renunciar|exclusao|excluid[oa]s?|ir embora|pular fora|largar|sair fora|"
     r"d(?:ar|a|ao|e) fim|p(?:or|oe|oem|onha) (?:um )?(?:fim|termo|ponto final)|acabar com|nao (?:mais )?continuar|"
     r"abandona\w*|dispensa(?:r|d[oa])|encerra-l[oa])"
 )
