@@ -55,6 +55,10 @@ class Embedder(Protocol):
         """The length of its vectors."""
         ...
 
+    async def prepare(self) -> None:
+        """Load what the first verb would have to load, so that no deadline is spent on it; later calls cost nothing."""
+        ...
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of texts that are kept: float32, [len(texts), dimensions], each of length 1."""
         ...
@@ -100,6 +104,10 @@ class _Local:
         self._make = make
         self._turn = asyncio.Lock()
 
+    async def prepare(self) -> None:
+        if self.fingerprint not in self._made:
+            await asyncio.to_thread(self._model)
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         import numpy
 
@@ -115,11 +123,13 @@ class _Local:
             return (await asyncio.to_thread(self._encode, [text], True))[0]
 
     def _encode(self, texts: Sequence[str], query: bool) -> Vectors:
+        return _unit(self._model()(texts, query), (len(texts), self.dimensions))
+
+    def _model(self) -> _Encode:
         with self._making:
             if self.fingerprint not in self._made:
                 self._made[self.fingerprint] = self._make()
-            encode = self._made[self.fingerprint]
-        return _unit(encode(texts, query), (len(texts), self.dimensions))
+            return self._made[self.fingerprint]
 
 
 class _LangChain(Protocol):
@@ -140,6 +150,9 @@ class _Foreign:
         self.fingerprint = _digest(name, str(dimensions))
         self.dimensions = dimensions
         self._model = model
+
+    async def prepare(self) -> None:
+        return  # the factory loaded it
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         return _unit(await self._model.aembed_documents(list(texts)), (len(texts), self.dimensions))

@@ -44,6 +44,8 @@ _QUERIES = load_queries(__package__ or "")
 _LOG = logging.getLogger(__name__)
 _LAYER: Mapping[Way, str] = {"dense": "context", "words": "words", "graph": "knowledge"}
 _MORE = 4
+_LOADING = timedelta(seconds=30)
+"""What loading a model may take, once a process; a deadline is for answering."""
 _SIGNS_PER_TOKEN = 4
 
 _Answer = TypeVar("_Answer")
@@ -102,6 +104,7 @@ class Recaller:
 
     async def recall(self, principal: Principal, query: Query) -> Recall:
         """What is known about `query`, best first, as far as `principal` may see it."""
+        await self._in_time("context", self._context.embedder.prepare(), _LOADING)
         behind = query.freshness == "acknowledged" and not await self._caught_up(principal, self._deadline)
         async with asyncio.TaskGroup() as group:
             by_name = group.create_task(self._by_name(principal, query))
@@ -142,10 +145,10 @@ class Recaller:
                 return hits, tuple(_LAYER[way] for way, answer in found.items() if answer is None)
         return await self._finish(principal, query, None, by_name)
 
-    async def _in_time(self, name: str, answer: Awaitable[_Answer]) -> _Answer | None:
+    async def _in_time(self, name: str, answer: Awaitable[_Answer], within: timedelta | None = None) -> _Answer | None:
         """An answer, or None when there was none: one silent way leaves the others their say."""
         try:
-            async with asyncio.timeout(self._deadline.total_seconds()):
+            async with asyncio.timeout((within or self._deadline).total_seconds()):
                 return await answer
         except Exception as error:
             _LOG.warning("recall: %s did not answer: %s", name, type(error).__name__)

@@ -33,6 +33,9 @@ class Counted:
     def __init__(self, fingerprint: str, dimensions: int = 384) -> None:
         self.name, self.fingerprint, self.dimensions = f"counted {fingerprint}", fingerprint, dimensions
 
+    async def prepare(self) -> None:
+        return
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         return numpy.stack([await self.query(text) for text in texts])
 

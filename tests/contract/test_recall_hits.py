@@ -149,6 +149,9 @@ class _Broken:
         self.fingerprint = fingerprint
         self.hangs = hangs
 
+    async def prepare(self) -> None:
+        return
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         raise RuntimeError("no model")
 
