@@ -261,7 +261,8 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
         ),
         Attribute(
             name="time to respond",
-            anchor=r"\b(?:chamad\w+|atend\w+|respost\w+|respond\w*|response|reparo|reparad\w+|solu\w+|resol\w+)\b",
+            anchor=r"\b(?:chamad\w+|atend\w+|respost\w+|respond\w*|response|substitui\w*|troca\w*|consert\w*|"
+            r"repair\w*|reparo|reparad\w+|solu\w+|resol\w+)\b",
             avoid=r"\b(?:abatimento|desconto|credito|credit|refund|incidente|vazamento)\b",
             read=durations,
             both_sides=True,

@@ -218,9 +218,10 @@ def _on(
     _same_price(here, there)
     _same_end(here, there)
     _same_venue(here, there)
+    elsewhere = {change.b for change in pointed} - {change.b for change in pointed if change.clause == clause}
     told: dict[tuple[str, str], dict[str, None]] = {}
     for name, (value, a) in here.items():
-        if name in there and not same(value, (second := there[name])[0]):
+        if name in there and not same(value, (second := there[name])[0]) and second[1] not in elsewhere:
             told.setdefault((a, second[1]), {})[f"{name}: {_shown(value)} / {_shown(second[0])}"] = None
     for change in pointed:
         known = change.name in here and change.name in there
@@ -278,4 +279,4 @@ def _fixed(
 
 def _evidence(clause: str, document: Document, quotations: Mapping[str, Sequence[Quotation]]) -> Iterator[Quotation]:
     yield from (q for q in quotations.get(document.name, ()) if q.clause == clause)
-    yield from wider(clause, document)
+    yield from wider(clause, document, 0.5 if _Opening.of(document).amends else 1.0)

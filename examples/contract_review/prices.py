@@ -76,8 +76,9 @@ def _replaced(plain: str, value: Value) -> bool:
 def _by_unit(plain: str, sums: list[Value]) -> Iterator[tuple[str, Value]]:
     last = 0
     for value in sums:
-        match = _AFTER.match(plain, value.end) or _BEFORE.search(plain[last : value.start])
-        last = value.end
+        after = _AFTER.match(plain, value.end)
+        match = after or _BEFORE.search(plain[last : value.start])
+        last = after.end() if after else value.end
         if match:
             yield f"{NAMED[1]}{_singular(match['any'] or match['known'])}", value
 

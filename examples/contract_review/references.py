@@ -34,7 +34,8 @@ _LABEL = re.compile(
 _CHANGES = re.compile(
     r"\b(?:passa\w* a|passa\w* (?:de|para)|muda\w*|alterad[oa]s?|altera-se|substitu\w+|sera|serao|fica\w*|sobe\w*|"
     r"baixa\w*|reduzid[oa]s?|elevad[oa]s?|aumentad[oa]s?|leia-se|em vez de|amend\w*|replac\w+|chang\w+|increas\w+|"
-    r"reduc\w+|becomes?|is now|shall (?:now )?be|revis\w+|instead of|substituted?|extended)\b"
+    r"reduc\w+|becomes?|is now|shall (?:now )?be|revis\w+|raised|lowered|moved|set (?:at|to)|instead of|substituted?|"
+    r"extended)\b"
 )
 _NEW = re.compile(
     r"\b(?:para|to|with|por|until|becomes?|sera(?: de)?|passa\w* a(?: ser)?(?: de)?|leia-se|is now|shall (?:now )?be|"
@@ -47,6 +48,15 @@ _KINDS: dict[str, Callable[[str], list[Value]]] = {
     "date": dates,
     "day": days_of_month,
     "place": venues,
+}
+
+
+_CALLED = {
+    "end": "end|ends|expiry|expires|fim|termino|termo final|encerramento|encerra|termina",
+    "start": "start|starts|begins|commencement|inicio|comeco|comeca|inicia",
+    "notice": "notice|aviso|antecedencia",
+    "length": "term|length|duration|prazo|vigencia|duracao",
+    "day of payment": "due|payment|vencimento|pagamento|debito",
 }
 
 
@@ -88,6 +98,7 @@ def _of_kind(
 ) -> Iterator[Change]:
     """The only attribute of that kind among the cited items, or, when the old value is repeated, that has it."""
     found: list[Change] = []
+    bare: list[Change] = []
     for clause in ATTRIBUTES:
         for quotation in evidence.get(clause, ()):
             if cited and not cited & items.get(quotation.start, frozenset()):
@@ -97,8 +108,21 @@ def _of_kind(
                 for name, value in read(clause, quotation.text).items()
                 if value.kind == kind and (old is None or value.canonical == old.canonical)
             ]
-    if len({(change.clause, change.old.canonical) for change in found}) == 1:
-        yield found[0]
+            only = _KINDS[kind](quotation.text)
+            if (
+                cited
+                and len({value.canonical for value in only}) == 1
+                and (old is None or old.canonical == only[0].canonical)
+            ):
+                bare.append(Change(clause=clause, name=kind, old=only[0], a=quotation.text, new=new, b=text))
+    said = folded(text)
+    named = [change for change in found if re.search(rf"\b(?:{_CALLED.get(change.name, change.name)})\b", said)]
+    for candidates in (found, named, bare):
+        if len({(change.clause, change.old.canonical) for change in candidates}) == 1:
+            yield candidates[0]
+            return
+        if found and candidates is named:
+            return
 
 
 def _old_and_new(plain: str, values: Sequence[Value]) -> tuple[Value | None, Value | None]:

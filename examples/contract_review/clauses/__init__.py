@@ -85,6 +85,8 @@ def second_look(clause: str, document: Document) -> list[Quotation]:
     return best(clause, document, replace(cues, threshold=SECOND * cues.threshold, most=1), taken)
 
 
-def wider(clause: str, document: Document) -> list[Quotation]:
-    """What `find` gives and the next best besides, for a reader that looks for one value."""
-    return best(clause, document, replace(_CUES[clause][document.language], keep=0.4, most=8))
+def wider(clause: str, document: Document, share: float = 1.0) -> list[Quotation]:
+    """What `find` gives and the next best besides, for a reader that looks for one value; `share` of the threshold is
+    enough."""
+    cues = _CUES[clause][document.language]
+    return best(clause, document, replace(cues, keep=0.4 * share, most=8, threshold=share * cues.threshold))

@@ -57,7 +57,11 @@ EN = Cues(
             r"\b(?:settled|resolved|determined|heard|decided) (?:exclusively |finally |"
             r"solely )*by\b.{0,40}\barbitration\b.{0,60}\bin [a-z]",
         ),
-        (2.5, r"\b(?:suit|action|proceeding)s?\b.{0,80}\b(?:brought|instituted|commenced)\b.{0,60}\bcourts?\b"),
+        (
+            2.5,
+            r"\b(?:suit|action|proceeding|dispute|claim)s?\b.{0,80}\b(?:brought|instituted|"
+            r"commenced)\b.{0,60}\bcourts?\b",
+        ),
     ],
     never=r"\bcopyright laws?\b|\bmade for hire\b",
     keep=0.85,

@@ -36,6 +36,12 @@ EN = Cues(
             r"net|takings)\b",
         ),
         (2, r"(?:(?:\$|£|€) ?\d|\b(?:usd|eur|gbp) ?\d)[\d.,]*.{0,30}\b(?:per|for each|for every|each|a|an|every)\b"),
+        (
+            3,
+            r"\b(?:fee|price|rate|rent|charge|amount|royalty|commission)s?\b.{0,60}\b(?:increased|raised|reduced|"
+            r"changed|"
+            r"lowered|amended|becomes?)\b.{0,30}(?:\$|£|€|\d+(?:\.\d+)? ?%)",
+        ),
         (3, r"(?:\$|\busd|\beur|\bgbp|£|€) ?\d|\bdollars\b"),
         (
             2.5,

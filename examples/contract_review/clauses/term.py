@@ -48,7 +48,7 @@ EN = Cues(
             r"\bdisclosures? made\b.{0,40}\bbetween\b.{0,60}\b\d{4}\b",
         ),
         (
-            5,
+            7,
             r"\b(?:end|expiry|expiration|termination) date\b.{0,60}\b(?:is|moved|extended|changed|postponed|amended)\b"
             r".{0,60}\b(?:to|until)\b.{0,30}\b\d{4}\b|\bterm\b.{0,60}\b(?:extended|prolonged|lengthened|shortened)\b"
             r".{0,60}\b(?:to|until|by|through)\b",
