@@ -111,6 +111,9 @@ class Remembering:
         self.name, self.fingerprint, self.dimensions = embedder.name, embedder.fingerprint, embedder.dimensions
         self._embedder = embedder
 
+    async def prepare(self) -> None:
+        return
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         new = [text for text in dict.fromkeys(texts) if text not in self.documents_of]
         self.documents_of.update(zip(new, await self._embedder.documents(new), strict=True))

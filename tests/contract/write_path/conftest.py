@@ -43,6 +43,9 @@ class Instant:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     poison: str | None = None
 
+    async def prepare(self) -> None:
+        return
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         await self.gate.wait()
         if self.poison is not None and any(self.poison in text for text in texts):
