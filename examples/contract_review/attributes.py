@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .prices import named_prices
+from .prices import NAMED, named_prices
 from .values import Value, dates, days_of_month, durations, folded, laws, money, percents, seats, venues
 
 _CHANGE = re.compile(
@@ -125,7 +125,7 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             r"diaria|plantao|tonelada|custa|custam|paga|pagara)\b",
             avoid=r"\bmulta\b|\bjuros\b|\bresponsab|\bseguro\b|\binsurance\b|\bliab|\blate\b|\binterest\b|"
             r"\bmensa|\bmonth|\bhora\b|\bhour|\banua|\bpor mes\b|\baluguel\b|\bimplanta|\binstala|"
-            r"\bsetup\b|\bexced|\badiciona",
+            r"\bsetup\b|\bexced|\badiciona|\bone-(?:time|off)\b|\bunica vez\b|\bextra\b|\breserva\b|\binclu[ei]",
             read=_prices,
             both_sides=True,
         ),
@@ -177,7 +177,7 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
         ),
         Attribute(
             name="end",
-            anchor=r"\b(?:ate|termin\w+|encerr\w+|fim|find\w+|expir\w+|until|ends?|ending|termino)\b",
+            anchor=r"\b(?:ate|termin\w+|encerr\w+|fim|find\w+|expir\w+|until|through|ends?|ending|termino)\b",
             until=r"\bnotice\b|\baviso\b|\bantecedencia\b",
             read=dates,
             within=60,
@@ -310,7 +310,12 @@ def read(clause: str, sentence: str) -> dict[str, Value]:
             value = _only(attribute, sentence, plain)
             if value:
                 found[attribute.name] = value
-    return found | named_prices(sentence) if clause == "payment" else found
+    if clause != "payment":
+        return found
+    named = named_prices(sentence)
+    if any(name.startswith(NAMED[1]) and value == found.get("price") for name, value in named.items()):
+        del found["price"]
+    return found | named
 
 
 def _only(attribute: Attribute, sentence: str, plain: str) -> Value | None:

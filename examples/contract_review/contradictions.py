@@ -18,9 +18,9 @@ from .clauses import CLAUSES, Quotation, wider
 from .documents import Document
 from .parties import party_names
 from .prices import NAMED
-from .references import Change, changes
+from .references import RECITAL, Change, changes
 from .segments import flat
-from .values import Value, after, dates, same
+from .values import Value, after, dates, folded, same
 
 EXPECTED = tuple(clause for clause in CLAUSES if clause not in {"data_protection", "service_levels"})
 
@@ -270,6 +270,8 @@ def _fixed(
     fixed: dict[str, tuple[Value, str]] = {}
     doubtful: set[str] = set()
     for quotation in _evidence(clause, document, quotations):
+        if RECITAL.match(folded(quotation.text)):
+            continue
         for name, value in read(clause, quotation.text).items():
             first, _ = fixed.setdefault(name, (value, quotation.text))
             if name.startswith(NAMED) and not same(first, value):

@@ -13,7 +13,8 @@ NAMED = ("price of ", "price per ")
 """How the names of such attributes begin."""
 
 _UNIT = (
-    r"(?:quilos?|kg|sacas?|arrobas?|toneladas?|litros?|metros?|m2|m3|caixas?|unidades?|pecas?|aulas?|sess(?:ao|oes)|"
+    r"(?:quilos?|quilometros?|kg|sacas?|arrobas?|toneladas?|litros?|metros?|m2|m3|caixas?|unidades?|pecas?|aulas?|"
+    r"sess(?:ao|oes)|"
     r"diarias?|pacotes?|milheiros?|duzias?|cabecas?|refeic(?:ao|oes)|visitas?|km|paletes?|hectares?|plant(?:ao|oes)|"
     r"garrafas?|exemplar(?:es)?|crates?|pallets?|units?|heads?|tons?|tonnes?|kilos?|lbs?|pounds?|box(?:es)?|cases?|"
     r"bottles?|pieces?|days?|visits?|sessions?|lessons?|meals?|lunch(?:es)?|miles?|acres?|seats?|users?|tickets?|"

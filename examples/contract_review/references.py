@@ -14,6 +14,7 @@ from functools import lru_cache
 from .attributes import ATTRIBUTES, read
 from .clauses import Quotation
 from .documents import Document
+from .prices import NAMED
 from .segments import paragraphs, sentences
 from .values import Value, dates, days_of_month, durations, folded, money, percents, venues
 
@@ -41,6 +42,17 @@ _NEW = re.compile(
     r"\b(?:para|to|with|por|until|becomes?|sera(?: de)?|passa\w* a(?: ser)?(?: de)?|leia-se|is now|shall (?:now )?be|"
     r"em lugar|o dia|dia)\b[\s:,\"“'o]*$"
 )
+_REPLACES = re.compile(
+    r"\b(?:replac\w+|substitu\w+|deleted|onde se le|leia-se|em vez de|instead of|in lieu of|de .{1,50} para|"
+    r"from .{1,50} to)\b"
+)
+_GOES = re.compile(
+    r"[\"”']? (?:\([^)]{1,40}\) )?(?:(?:is|are|e|sao|fica|ficam) )?(?:hereby )?(?:deleted|removed|replaced|substituid|"
+    r"suprimid|excluid|revogad|trocad)"
+)
+RECITAL = re.compile(r"\W*(?:considerando|whereas|tendo em vista|dado que|visto que|recital)\b")
+"""How a sentence begins that tells why, and fixes nothing."""
+
 _KINDS: dict[str, Callable[[str], list[Value]]] = {
     "money": money,
     "percent": percents,
@@ -78,12 +90,12 @@ def changes(agreement: Document, amendment: Document, evidence: Mapping[str, Seq
     for sentence in sentences(amendment.text):
         text = amendment.text[sentence.start : sentence.end]
         plain = folded(text)
-        if len(text) > 1_200 or not _CHANGES.search(plain):
+        if len(text) > 1_200 or not _CHANGES.search(plain) or RECITAL.match(plain):
             continue
         cited = {_number(m["n"]) for m in _CITES.finditer(plain)}
         for kind, values in _KINDS.items():
             old, new = _old_and_new(plain, values(text))
-            if new is not None and (cited or old is not None):
+            if new is not None and (cited or (old is not None and _REPLACES.search(plain))):
                 yield from _of_kind(kind, old, new, text, cited, items, evidence)
 
 
@@ -116,7 +128,15 @@ def _of_kind(
             ):
                 bare.append(Change(clause=clause, name=kind, old=only[0], a=quotation.text, new=new, b=text))
     said = folded(text)
-    named = [change for change in found if re.search(rf"\b(?:{_CALLED.get(change.name, change.name)})\b", said)]
+    named = [
+        change
+        for change in found
+        if re.search(
+            rf"\b"
+            rf"(?:{_CALLED.get(change.name, change.name.removeprefix(NAMED[1]))})\b",
+            said,
+        )
+    ]
     for candidates in (found, named, bare):
         if len({(change.clause, change.old.canonical) for change in candidates}) == 1:
             yield candidates[0]
@@ -132,6 +152,9 @@ def _old_and_new(plain: str, values: Sequence[Value]) -> tuple[Value | None, Val
         return None, values[-1]
     if len(distinct) == 2:
         new = [v for v in values if _NEW.search(plain[max(0, v.start - 30) : v.start])]
+        gone = {v.canonical for v in values if _GOES.match(plain[v.end : v.end + 70])}
+        if len(gone) == 1:
+            new = [v for v in values if v.canonical not in gone]
         if len({v.canonical for v in new}) == 1:
             return next(v for v in values if v.canonical != new[0].canonical), new[0]
     return None, None

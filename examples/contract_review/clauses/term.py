@@ -115,7 +115,7 @@ PT = Cues(
         (
             2.5,
             rf"\b{_AGREEMENT}\b.{{0,80}}\b(?:comeca|inicia(?:-se)?|dur[ae]|durara|vale|valem|valera|"
-            r"valid[oa]|vigora|termina|acaba|encerra(?:ndo)?-se|produz|perdura|permanece|expira|finda|"
+            r"valid[oa]|vigora|termina\w*|acaba\w*|encerra(?:ndo)?-se|produz|perdura|permanece|expira|finda|"
             r"abrange|compreende|estende(?:-se)?|se estende|vai|corre|segue|(?:e|sera|tem|tera|fica|"
             rf"ajustad[oa]|feit[oa]|firmad[oa]|celebrad[oa]|outorgad[oa])\b.{{0,40}}\b(?:por|de|inicio|"
             r"duracao|prazo|validade|minim[oa]))\b",
