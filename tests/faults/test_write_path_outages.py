@@ -45,6 +45,9 @@ class Instant:
 
     name, fingerprint, dimensions = _MODEL.name, _MODEL.fingerprint, _MODEL.dimensions
 
+    async def prepare(self) -> None:
+        return
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         return numpy.full((len(texts), self.dimensions), self.dimensions**-0.5, dtype=numpy.float32)
 
