@@ -66,6 +66,9 @@ class Instant:
 
     name, fingerprint, dimensions = "instant", FINGERPRINT, DIMENSIONS
 
+    async def prepare(self) -> None:
+        return
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         import numpy
 
