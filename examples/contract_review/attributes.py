@@ -318,6 +318,19 @@ def read(clause: str, sentence: str) -> dict[str, Value]:
     return found | named
 
 
+def _beside(plain: str, anchor: re.Match[str], values: Sequence[Value]) -> list[Value]:
+    """Of several sums the one that touches the anchor: "R$ 5.000 por mês", "o valor mensal é de R$ 5.000"."""
+    for value in values:
+        between = plain[value.end : anchor.start()] if value.end <= anchor.start() else ""
+        if value.kind == "money" and between and re.fullmatch(r" ?(?:\([^)]{3,120}\))?,? ?", between):
+            return [value]
+    for value in values:
+        between = plain[anchor.end() : value.start] if value.start >= anchor.end() else "."
+        if value.kind == "money" and re.fullmatch(r"[a-z :]{0,25}", between):
+            return [value]
+    return []
+
+
 def _only(attribute: Attribute, sentence: str, plain: str) -> Value | None:
     stop = re.search(attribute.until, plain)
     if stop and not _AS_IF_READ.search(plain):
@@ -332,6 +345,7 @@ def _only(attribute: Attribute, sentence: str, plain: str) -> Value | None:
         values = after[:1] or values
     elif attribute.both_sides:
         values = [v for v in values if -attribute.within <= v.start - anchor.end() <= attribute.within]
+        values = _beside(plain, anchor, values) or values
     else:
         values = [v for v in values if 0 <= v.start - anchor.start() <= attribute.within][:1]
     return values[0] if len({v.canonical for v in values}) == 1 else None

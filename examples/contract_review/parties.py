@@ -24,6 +24,9 @@ ROLES = (
     r"empresa|cliente|distribuidor[a]?|representante comercial|"
     r"representad[oa]|fabricante|reveladora?|receptora?|divulgadora?|devedor[a]?|credor[a]?|"
     r"fiador[a]?|investidor[a]?|agente|autor[a]?|editora|"
+    r"arrendante|mandante|mandat[áa]ri[oa]|concedente|concession[áa]ri[oa]|permitente|permission[áa]ri[oa]|"
+    r"doador[a]?|donat[áa]ri[oa]|depositante|deposit[áa]ri[oa]|transportador[a]?|anunciante|gestor[a]?|assinante|"
+    r"convenente|interveniente|garantidor[a]?|produtor[a]?|consultor[a]?|promitente|promiss[áa]ri[oa]|"
     r"patrocinador[a]?|patrocinad[oa]|operadora|controladora|parte [ab12]|quem contrata|"
     r"quem presta|n[óo]s|voc[êe]|party [ab12]|customer|provider|"
     r"supplier|client|licensor|licensee|seller|buyer|landlord|tenant|consultant|contractor|"
@@ -110,7 +113,9 @@ _SIGNS_FOR = re.compile(
     r"diretor[a]?(?:-\w+)?,?|administrador[a]?,?|presidente,?|sr\.|sra\.|dr\.|"
     r"dra\.)[^.;()\n]{0,70}$"
 )
-_INTRODUCED = re.compile(rf"(?i)\b(?:lado|outro|outra|partes?|{ROLES})\s*,\s*$")
+_INTRODUCED = re.compile(rf"(?i)\b(?:lado|outro|outra|partes?|eu|como\s+\w+|{ROLES})\s*,\s*$")
+_THE = re.compile(r"(?i)\b(?:lado|outro|outra|partes?|entre|e|com|como\s+\w+)[\s,]+a\s+$|(?:^|\n)[\s*_]*a\s+$")
+"""A Portuguese article, which looks like an English one."""
 _NO_PARTY = re.compile(
     r"(?i)(?:\b(?:the|an?|this|these|of|as|in|to|with|its|their|our|your|under|called|see)\s+|" r"[\"“*(])$"
 )
@@ -230,7 +235,11 @@ def _is_name(text: str, start: int, end: int) -> bool:
         return False
     before = text[max(0, start - 90) : start].replace("\n", " ")
     after = text[end : end + 12]
-    if _NEVER.match(words[0]) or _NOT_BEFORE.search(before) or re.match(r"[A-Z]{1,2}[.-]\d", name):
+    if (
+        _NEVER.match(words[0])
+        or (_NOT_BEFORE.search(before) and not _THE.search(before))
+        or re.match(r"[A-Z]{1,2}[.-]\d", name)
+    ):
         return False
     if _NAMED_KIND.fullmatch(name) and (name[0].islower() or _PLACE_BEFORE.search(before)):
         return False

@@ -198,7 +198,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     offset = 0
     for line in text.splitlines(keepends=True):
         body = line.strip()
-        opens = bool(start >= 0 and body and (_opens(previous, line)))
+        opens = bool(start >= 0 and body and (_opens(previous, line) or _stands_over(text[start:offset], body)))
         if start >= 0 and (not body or opens):
             yield from _trimmed(text, start, end)
             start = -1
@@ -210,6 +210,19 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         offset += len(line)
     if start >= 0:
         yield from _trimmed(text, start, end)
+
+
+def _stands_over(block: str, line: str) -> bool:
+    """Whether a block of one short line is the title of the longer line right below it."""
+    title = block.strip()
+    return (
+        len(title) < 50
+        and "\n" not in title
+        and len(line) > max(60, 1.5 * len(title))
+        and line[0].isupper()
+        and is_heading(title)
+        and not re.search(r"[,;:\d)]$", title)
+    )
 
 
 def _opens(previous: str, line: str) -> bool:

@@ -93,6 +93,11 @@ PT = Cues(
             r"\b(?:finalidade\w*|instruc\w+|consentimento|medidas (?:tecnicas|de seguranca)|seguranca|"
             r"criptograf\w*|base legal|necessari\w*)\b",
         ),
+        (
+            4,
+            r"\b(?:guardamos|coletamos|usamos|pedimos|armazenamos|tratamos|guarda|coleta)\b.{0,80}\b(?:nome|cpf|e-mail|"
+            r"telefone|endereco|biometria|imagens?|informac\w+)\b|\b(?:suas|seus|sua) (?:informac\w+|dados)\b",
+        ),
         (1, r"\bdados\b"),
         (1, r"\b(?:avis\w+|comunic\w+|notific\w+|relat\w+)\b.{0,80}\b(?:horas|dias?|imediat\w+|anpd)\b"),
     ],

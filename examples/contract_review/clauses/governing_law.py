@@ -109,14 +109,15 @@ PT = Cues(
         ),
         (
             3,
-            r"\b(?:justica|tribunais|juizes|juizo|juiz(?: de direito)?|varas?(?: civ\w+| estadua\w+)?|judiciario)\b"
+            r"\b(?:justica|tribunais|juizes|juizo|juizados?|juiz(?: de direito)?|varas?(?: civ\w+| estadua\w+)?|"
+            r"judiciario)\b"
             r".{0,40}\b(?:de|da|do|em)\b",
         ),
         (
             4,
             r"\b(?:perante|para|cabera?|competem?|levad[oa]s?|leva-se|submetid[oa]s?|propost[oa]s?|ajuizad[oa]s?|"
             r"decidid[oa]s?|julgad[oa]s?|resolv\w+|discutid[oa]s?|vai|vao|corre\w*)\b.{0,60}\b(?:n?[ao]s? |pel[ao]s? )?"
-            r"(?:juiz|juizes|juizo|justica|tribuna(?:l|is)|varas?|forum|judiciario)\b.{0,40}\bd[aeo] [a-z]",
+            r"(?:juiz|juizes|juizo|juizados?|justica|tribuna(?:l|is)|varas?|forum|judiciario)\b.{0,40}\bd[aeo] [a-z]",
         ),
         (
             5,

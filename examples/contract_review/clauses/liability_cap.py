@@ -118,6 +118,7 @@ PT = Cues(
         (-2.5, r"\b(?:nao|nem) (?:\w+ ){0,2}respond\w+ p(?:el[ao]s?|or) (?:execuc|ato|obra|servico|qualidade|conduta)"),
         (
             3.5,
+            r"\bmaximo (?:que|a que) (?:\w+ ){0,3}(?:devolv\w+|pag\w+|indeniz\w+|ressarc\w+|respond\w+|reembols\w+)|"
             r"\b(?:nao (?:sao|serao)|sem ser|nunca serao) indeniza\w+|\b(?:fora|excluid[oa]s?|exclu\w+-se|"
             r"nao (?:entra\w*|se inclu\w+|abrang\w+|alcanc\w+|cobr\w+))\b.{0,50}"
             r"\b(?:reparac\w+|indeniza\w+|ressarc\w+|perdas|lucros|vendas|danos|ganhos)",
@@ -179,7 +180,8 @@ PT = Cues(
         ),
         (
             1.5,
-            r"\b(?:nao|nem)\b (?:\w+ ){0,3}(?:respond\w*|pag\w+|indeniz\w+|arca\w*)\b|\bno maximo\b|"
+            r"\b(?:nao|nem)\b (?:\w+ ){0,3}(?:respond\w*|pag\w+|indeniz\w+|arca\w*)\b|\bdevolv\w+,? no maximo\b|"
+            r"\bno maximo\b|"
             r"\bmaximo que\b|\brestrit[oa]\b",
         ),
         (

@@ -109,7 +109,8 @@ PT = Cues(
             rf"m)? com|"
             rf"toca\w*|fara jus a|faz jus a|corresponde\w* a|tera (?:direito a)?|recebe\w*|contribui\w*|"
             rf"corresponde\w*|ganha\w*)\b.{{0,40}}\b{_PERCENT}|"
-            rf"\b{_PERCENT}.{{0,60}}\b(?:da receita|das vendas|do faturamento|da producao|da colheita|da safra|"
+            rf"\b{_PERCENT}.{{0,60}}\b(?:da receita|do valor d[aeo]s? vend\w+|das vendas|do faturamento|da producao|"
+            rf"da colheita|da safra|"
             r"dos lucros|do resultado|do liquido|do bruto|cabe\w*|fica\w* para|para [oa] \w+)\b",
         ),
         (
@@ -145,7 +146,8 @@ PT = Cues(
     never=r"\bgarantia real\b|\bsaldo devedor\b.{0,40}\bgarantia|\b(?:por|como|a titulo de|para|"
     r"de) (?:\w+ )?(?:exemplo|exemplific\w+|ilustra\w+|referencia|simulacao|ideia|"
     r"comparacao)\b(?! \w+ (?:o )?ipca)|\bexemplo:|\bv\. ?g\.|\bp\. ?ex|\bexemplific\w+|\bestimativ\w+|\bestima-se|"
-    r"\b(?:imagine|suponha|digamos)\w*|\bilustrativ\w+|\bhipotetic\w+|\bcustaria\w*|\bsairia\w*|"
+    r"\bnao pagar\w* (?:\w+ ){0,3}mais (?:do )?que\b|\b(?:imagine|suponha|digamos)\w*|\bilustrativ\w+|\bhipotetic\w+|"
+    r"\bcustaria\w*|\bsairia\w*|"
     r"\bresponsabilidade (?:total|da|de)\b|\bmulta (?:nao )?compensatoria|\bcapital social|"
     r"\bindeniza|\bapolice|\bseguro\b|\bsigilo\b|\babatimento de\b|"
     r"\bdesconto de \d+%.{0,80}\b(?:meta|ponto)|\bcredito de \d|\blimite de responsabilidade",

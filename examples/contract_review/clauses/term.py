@@ -144,7 +144,12 @@ PT = Cues(
             rf"estend\w+)(?:-se)? por "
             r"igual|\b(?:pacto|acordo|contrato) (?:se )?prolonga",
         ),
-        (1.5, r"\bate (?:voce |que (?:\w+ ){0,3})?(?:cancel\w+|desist\w+|pedir)|\b(?:mes|ano) seguinte\b"),
+        (
+            4,
+            r"\b(?:se repet\w+|vai se repetindo|renova\w* sozinh\w+|recomec\w+) (?:\w+ )?(?:sozinh\w+|automatic\w+|"
+            r"ate)?\b",
+        ),
+        (1.5, r"\bate (?:voce |alguem |que (?:\w+ ){0,3})?(?:cancel\w+|desist\w+|pedir)|\b(?:mes|ano) seguinte\b"),
         (4, r"\b(?:prorrog\w+|renov\w+|reconduz\w*|reconduc\w+)\b"),
         (
             3,
