@@ -18,6 +18,7 @@ from time import process_time
 
 import lousa.examples.contract_review as example
 from lousa.examples.contract_review.clauses import CLAUSES, Quotation, find, second_look
+from lousa.examples.contract_review.clauses.scoring import scores
 from lousa.examples.contract_review.contradictions import contradictions, missing
 from lousa.examples.contract_review.documents import Document, read_document
 from lousa.examples.contract_review.segments import sentences
@@ -37,6 +38,7 @@ def timed(path: Path, rounds: int) -> tuple[Document, list[Quotation], float]:
     document, quotations = read_document(path), list[Quotation]()
     for _ in range(rounds):
         sentences.cache_clear()
+        scores.cache_clear()
         begin = process_time()
         document = read_document(path)
         quotations = reviewed(document)

@@ -5,7 +5,6 @@ are names, not sentences, and have a module of their own.
 """
 
 import re
-from dataclasses import replace
 
 from ..documents import Document
 from ..parties import party_quotations
@@ -82,11 +81,10 @@ def second_look(clause: str, document: Document) -> list[Quotation]:
             score(sentence, other) >= 0.8 * other.threshold for other in tables.values()
         )
 
-    return best(clause, document, replace(cues, threshold=SECOND * cues.threshold, most=1), taken)
+    return best(clause, document, cues, share=SECOND, most=1, taken=taken)
 
 
 def wider(clause: str, document: Document, share: float = 1.0) -> list[Quotation]:
     """What `find` gives and the next best besides, for a reader that looks for one value; `share` of the threshold is
     enough."""
-    cues = _CUES[clause][document.language]
-    return best(clause, document, replace(cues, keep=0.4 * share, most=8, threshold=share * cues.threshold))
+    return best(clause, document, _CUES[clause][document.language], share=share, keep=0.4 * share, most=8)

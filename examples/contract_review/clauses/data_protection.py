@@ -82,7 +82,7 @@ PT = Cues(
         (3, r"\b(?:incidentes?|vazamentos?|acesso nao autorizado|violacao de (?:dados|seguranca))\b"),
         (
             2,
-            r"(?=.*\b(?:dados|informac\w+|cadastr\w+|fichas|imagens|laudos|exames|prontuarios?|vazamentos?|anpd|"
+            r"^(?=.*\b(?:dados|informac\w+|cadastr\w+|fichas|imagens|laudos|exames|prontuarios?|vazamentos?|anpd|"
             r"lgpd)\b).*"
             r"\b(?:trat(?:ara|ar|ad[oa]s?|amento)|tratam|trata|coleta\w*|usad[oa]s?|usa\w*|"
             r"armazena\w*|guarda\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|"

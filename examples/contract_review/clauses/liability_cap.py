@@ -57,7 +57,7 @@ EN = Cues(
             -3,
             r"\b(?:liable|responsible) for (?:any |the |all )?(?:\w+,? ){0,4}(?:acts?|omissions?|contracts?|debts?|"
             r"obligations?|employees|taxes)\b.{0,80}\b(?:of|incurred|by)\b|\b(?:partnership|joint venture|agency)\b|"
-            r"\bresponsible for all\b",
+            r"\bresponsible for all\b|\barising (?:from|out of) (?:the )?acts (?:or|and) omissions of\b",
         ),
         (2.5, r"\b(?:aggregate|total|maximum|entire|cumulative) (?:\w+ ){0,3}liabilit"),
         (2.5, r"\b(?:indirect|consequential|incidental|punitive|exemplary)\b.{0,80}\b(?:damages?|loss(?:es)?)\b"),

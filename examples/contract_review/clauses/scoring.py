@@ -11,6 +11,7 @@ Sentences are quoted, not paragraphs: whoever reads a finding should not have to
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from ..documents import Document
 from ..segments import Sentence, sentences
@@ -38,7 +39,7 @@ class Quotation:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cues:
     """What a clause looks like in one language.
 
@@ -59,36 +60,56 @@ class Cues:
     under_heading: float = 3.0
 
 
+@cache
+def _said(sign: str) -> re.Pattern[str]:
+    """The tables hold more signs than `re` remembers."""
+    return re.compile(sign)
+
+
 def score(sentence: Sentence, cues: Cues) -> float:
     """Zero when the sentence has none of the signs."""
-    said = sum(weight for weight, sign in cues.signs if re.search(sign, sentence.flat))
-    if said <= 0 or re.search(cues.never, sentence.flat) or _RATIFIES.search(sentence.flat):
+    said = sum(weight for weight, sign in cues.signs if _said(sign).search(sentence.flat))
+    if said <= 0 or _said(cues.never).search(sentence.flat) or _RATIFIES.search(sentence.flat):
         return 0.0
     nearest, _, above = sentence.heading.partition(" / ")
-    if re.search(cues.heading, nearest):
+    if _said(cues.heading).search(nearest):
         said += cues.under_heading + (0.5 if sentence.first else 0.0)
-    elif re.search(cues.away, nearest):
+    elif _said(cues.away).search(nearest):
         said -= 3.0
-    elif above and re.search(cues.heading, above):
+    elif above and _said(cues.heading).search(above):
         said += cues.under_heading / 2
     return said
 
 
+@lru_cache(maxsize=640)
+def scores(text: str, cues: Cues) -> tuple[float, ...]:
+    """The score of every sentence of a text."""
+    return tuple(score(sentence, cues) for sentence in sentences(text))
+
+
 def best(
-    clause: str, document: Document, cues: Cues, taken: Callable[[Sentence], bool] = lambda _: False
+    clause: str,
+    document: Document,
+    cues: Cues,
+    *,
+    share: float = 1.0,
+    keep: float | None = None,
+    most: int | None = None,
+    taken: Callable[[Sentence], bool] = lambda _: False,
 ) -> list[Quotation]:
-    """The sentences that look most like the clause, best first; of equals, the earlier. What is `taken` says something
-    else."""
-    scored = [(score(s, cues), s) for s in sentences(document.text)]
-    scored = [(0.0 if weight > 0 and taken(s) else weight, s) for weight, s in scored]
-    ranked = sorted((pair for pair in scored if pair[0] >= cues.threshold), key=lambda pair: (-pair[0], pair[1].start))
+    """The sentences that look most like the clause, best first; of equals, the earlier. `share` of the threshold is
+    enough; what is `taken` says something else."""
+    keep, most = cues.keep if keep is None else keep, cues.most if most is None else most
+    scored = [*zip(scores(document.text, cues), sentences(document.text), strict=True)]
+    ranked = [pair for pair in scored if pair[0] >= share * cues.threshold and not taken(pair[1])]
     if not ranked:
-        titled = [(weight, s) for weight, s in scored if _speaks_by_heading(s, weight, cues)]
-        ranked = sorted(titled, key=lambda pair: (-pair[0], pair[1].start))[:2]
+        ranked = [(w, s) for w, s in scored if _speaks_by_heading(s, w, cues) and not (w > 0 and taken(s))]
+        keep, most = 0.0, min(most, 2)
+    ranked.sort(key=lambda pair: (-pair[0], pair[1].start))
     chosen: list[Sentence] = []
     said: set[str] = set()
     for weight, sentence in ranked:
-        if weight < cues.keep * ranked[0][0] or len(chosen) == cues.most:
+        if weight < keep * ranked[0][0] or len(chosen) == most:
             break
         if sentence.flat not in said:
             said.add(sentence.flat)
@@ -100,9 +121,9 @@ def _speaks_by_heading(sentence: Sentence, weight: float, cues: Cues) -> bool:
     nearest = sentence.heading.partition(" / ")[0]
     return (
         (weight > 0 or sentence.first)
-        and bool(re.search(cues.alone, nearest))
-        and not re.search(cues.away, nearest)
-        and not re.search(cues.never, sentence.flat)
+        and bool(_said(cues.alone).search(nearest))
+        and not _said(cues.away).search(nearest)
+        and not _said(cues.never).search(sentence.flat)
         and not _RATIFIES.search(sentence.flat)
     )
 
