@@ -447,6 +447,13 @@ FROM unnest(ARRAY['execution', 'effect', 'transcript', 'artifact', 'memory', 'to
 REVOKE UPDATE, DELETE, TRUNCATE ON ledger_entry, seal, seal_leaf FROM lousa_app, lousa_system;
 REVOKE UPDATE, DELETE ON ledger_payload, subject_key FROM lousa_app;
 
+-- What was said, by whom and for whom, never changes; only how it stands does.
+REVOKE UPDATE ON memory, fact, decision, tombstone FROM lousa_app, lousa_system;
+REVOKE DELETE ON execution, effect, transcript, memory, tombstone, decision FROM lousa_app;
+GRANT UPDATE (status, superseded_by, source, trust, valid_from, valid_to, expires_at, confirmed_at, confirmations, used_at,
+              uses) ON memory TO lousa_app, lousa_system;
+GRANT UPDATE (status, valid_to, superseded_by, retired_at) ON fact TO lousa_app, lousa_system;
+
 -- A payload is for the agent that acted and for auditors; a transcript for its own session.
 DROP POLICY tenant ON ledger_payload;
 CREATE POLICY readable ON ledger_payload FOR SELECT TO lousa_app USING (

@@ -13,13 +13,22 @@ from lousa.infra.errors import BadInput, SchemaMismatch, ServerUnavailable, Sett
 async def test_a_home_with_a_newer_schema_is_refused_and_an_older_one_beside_it_goes_on(tmp_path: Path) -> None:
     async with lousa.open(home=tmp_path / "from the future") as runtime:
         async with runtime.services.connections.owner_transaction() as connection:
-            await connection.execute("INSERT INTO lousa.migration (number) VALUES (9999)")
+            await connection.execute("INSERT INTO lousa.migration (number, digest) VALUES (9999, '')")
         async with lousa.open(home=tmp_path / "of today") as other:
             with pytest.raises(SchemaMismatch, match=r"schema 9999.*upgrade Lousa"):
                 async with lousa.open(home=tmp_path / "from the future"):
                     pass
             receipt = await other.desk().remember("still here")
             assert (await receipt.settled()).state == "stored"
+
+
+async def test_a_home_made_by_another_state_of_the_schema_is_refused(tmp_path: Path) -> None:
+    async with lousa.open(home=tmp_path) as runtime:
+        async with runtime.services.connections.owner_transaction() as connection:
+            await connection.execute("UPDATE lousa.migration SET digest = 'another'")
+        with pytest.raises(SchemaMismatch, match="LOUSA_HOME"):
+            async with lousa.open(home=tmp_path):
+                pass
 
 
 async def test_another_model_on_the_same_home_is_refused_with_the_way_out(tmp_path: Path) -> None:
