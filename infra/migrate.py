@@ -61,7 +61,7 @@ async def _done(connection: Connection) -> dict[int, str]:
     if row is None or not row[0]:
         return {}
     cursor = await connection.execute("SELECT number, digest FROM lousa.migration")
-    return {number: digest for number, digest in await cursor.fetchall()}
+    return dict(await cursor.fetchall())
 
 
 def _refuse_others(done: dict[int, str], wanted: dict[int, str]) -> None:

@@ -39,7 +39,62 @@ PORTUGUESE = [
     ("assignment", "Você não pode passar sua assinatura para outra pessoa sem falar com a gente."),
 ]
 
+PLAIN_PORTUGUESE = [
+    ("term", "Por quanto tempo", "A assessoria dura dezoito meses a contar da primeira reunião."),
+    ("term", "Início e fim", "Início: 2 de janeiro de 2026."),
+    ("term", "Tempo", "O plano é mensal e vai se repetindo até alguém pedir para parar."),
+    ("payment", "Partilha", "Da receita líquida, setenta por cento cabem à Banda e o restante à Casa."),
+    ("payment", "Quanto custa", "Cada aula sai por R$ 90,00, e acertamos tudo no último dia útil do mês."),
+    ("payment", "Contrapartida", "Em troca, a Marca transferirá à Criadora doze mil reais por campanha."),
+    ("termination", "Como terminar antes?", "Vocês podem encerrar o projeto no fim de qualquer etapa."),
+    ("termination", "Saída", "Trinta dias de aviso bastam para qualquer lado."),
+    ("liability_cap", "Se algo der errado", "Nenhuma de nós vai pagar à outra mais do que o total já recebido."),
+    ("liability_cap", "Danos", "O dever de reparar se esgota na soma das mensalidades do ano."),
+    ("liability_cap", "Prejuízos", "Ninguém paga, nunca, além de R$ 80.000,00 por ocorrência."),
+    ("confidentiality", "O que fica entre nós?", "A babá não comenta com vizinhos nem fotografa a rotina da casa."),
+    ("confidentiality", "Silêncio", "Sobre os valores desta venda, comprador e vendedor ficam calados."),
+    ("confidentiality", "Informações reservadas", "Os custos não serão comunicados a quem quer que seja."),
+    ("data_protection", "Dados dos tutores", "O Canil guarda o telefone dos tutores e o usa para marcar visitas."),
+    ("governing_law", "Onde se resolve uma briga?", "Sem conversa que baste, o caso vai para a Justiça de Lages."),
+    ("governing_law", "Juízo", "Persistindo a divergência, caberá ao juiz de direito de Jaú decidir."),
+    ("governing_law", "Lei", "Direito brasileiro."),
+    ("service_levels", "Metas", "Noventa e oito por cento das entregas chegarão no mesmo dia."),
+    ("service_levels", "Espera", "O tempo médio de espera não ultrapassará quinze minutos."),
+    ("assignment", "Passar adiante", "A Oficina não passa o serviço adiante sem falar com a Frota."),
+    ("assignment", "Crédito", "O Credor poderá endossar, empenhar ou vender o crédito."),
+]
+
+PLAIN_ENGLISH = [
+    ("term", "How long", "The contract lasts eighteen months from the day we sign."),
+    ("term", "Dates", "We start on 3 March 2025 and carry on until 28 February 2027."),
+    ("term", "Period", "This Deed applies to disclosures made between 1 May 2025 and 30 April 2027."),
+    ("payment", "Price", "The Buyer pays £14 a crate within 14 days of delivery."),
+    ("payment", "Share", "The Gallery keeps forty per cent of each sale and remits the rest to the Artist."),
+    ("termination", "Ending early", "Either of us can walk away at the end of any month."),
+    ("liability_cap", "If things go wrong", "The most we can be asked to pay is what you paid us last year."),
+    ("confidentiality", "Secrecy", "Each side keeps what it learns about the other to itself."),
+    ("confidentiality", "Private matters", "The files must stay inside the Clinic and be shown to nobody."),
+    ("governing_law", "Arbitration", "Any dispute shall be settled by arbitration, the seat being Dublin."),
+    ("service_levels", "Speed", "Ninety-five per cent of orders leave within twenty minutes."),
+    ("service_levels", "Uptime", "The portal is reachable not less than 99.7 percent of the time."),
+    ("assignment", "Transfer", "The benefits are personal and shall not be assigned, novated or charged by either party."),
+    ("assignment", "Transfer", "You may not hand this contract to another company."),
+]
+
 ELSEWHERE = [
+    ("payment", "Um servidor a mais, a título de referência, custa hoje R$ 900,00 por mês."),
+    ("payment", "For example, a trip of ten miles would cost $30."),
+    ("liability_cap", "O comodatário responde integralmente e sem limite pelos estragos que causar."),
+    ("liability_cap", "Tudo o mais fica como está, inclusive o teto de indenização."),
+    ("liability_cap", "Everything else, including the cap on liability, stays as it is."),
+    ("governing_law", "O imóvel está registrado no cartório da Comarca de Itu, sob o nº 4.511."),
+    ("data_protection", "O titular da marca pode fiscalizar o uso dela nas embalagens."),
+    ("data_protection", "Todos os pedidos serão tratados com seriedade."),
+    ("term", "O fechamento depende da renovação do alvará sanitário da loja."),
+    ("term", "O alvará sanitário será renovado a cada doze meses pela Locatária."),
+    ("service_levels", "A garantia real corresponderá a, no mínimo, 130% do saldo devedor."),
+    ("confidentiality", "O silêncio da Contratante vale como aceite da entrega."),
+    ("termination", "As inscrições se encerram em 10 de maio."),
     ("term", "A garantia dos equipamentos é de doze meses contados da entrega."),
     ("term", "The warranty period for the pump is two years from delivery."),
     ("payment", "A CONTRATADA manterá seguro com apólice de R$ 500.000,00."),
@@ -65,6 +120,18 @@ def test_an_english_clause_is_quoted_where_it_is_said(clause: str, sentence: str
 @pytest.mark.parametrize(("clause", "sentence"), PORTUGUESE)
 def test_a_portuguese_clause_is_quoted_where_it_is_said(clause: str, sentence: str) -> None:
     text = f"Os anexos fazem parte do que se combinou.\n\n{sentence}\n\nOs títulos só ajudam a leitura.\n"
+    assert [q.text for q in find(clause, document("a.txt", text))] == [sentence]
+
+
+@pytest.mark.parametrize(("clause", "heading", "sentence"), PLAIN_PORTUGUESE)
+def test_plain_portuguese_is_quoted_under_a_heading_of_its_own(clause: str, heading: str, sentence: str) -> None:
+    text = f"Os anexos fazem parte do que se combinou.\n\n1. {heading}\n\n{sentence}\n"
+    assert [q.text for q in find(clause, document("a.txt", text))] == [sentence]
+
+
+@pytest.mark.parametrize(("clause", "heading", "sentence"), PLAIN_ENGLISH)
+def test_plain_english_is_quoted_under_a_heading_of_its_own(clause: str, heading: str, sentence: str) -> None:
+    text = f"The schedules are part of it.\n\n1. {heading}\n\n{sentence}\n"
     assert [q.text for q in find(clause, document("a.txt", text))] == [sentence]
 
 
@@ -106,6 +173,12 @@ def test_a_second_look_is_content_with_less() -> None:
         "a.txt", "O contrato pode ser desfeito por qualquer uma, querendo.\n\nAs chaves ficam na portaria do prédio.\n"
     )
     assert len(second_look("termination", one)) == 1
+
+
+def test_a_second_look_leaves_alone_what_plainly_says_another_clause() -> None:
+    text = "As partes não podem transmitir a terceiros, sem anuência, a posição que ocupam neste contrato.\n"
+    assert find("assignment", document("a.txt", text)) != []
+    assert second_look("confidentiality", document("a.txt", text)) == []
 
 
 def test_what_is_confirmed_unchanged_is_not_quoted_again() -> None:
