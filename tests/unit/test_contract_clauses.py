@@ -77,7 +77,11 @@ PLAIN_ENGLISH = [
     ("governing_law", "Arbitration", "Any dispute shall be settled by arbitration, the seat being Dublin."),
     ("service_levels", "Speed", "Ninety-five per cent of orders leave within twenty minutes."),
     ("service_levels", "Uptime", "The portal is reachable not less than 99.7 percent of the time."),
-    ("assignment", "Transfer", "The benefits are personal and shall not be assigned, novated or charged by either party."),
+    (
+        "assignment",
+        "Transfer",
+        "The benefits are personal and shall not be assigned, novated or charged by either party.",
+    ),
     ("assignment", "Transfer", "You may not hand this contract to another company."),
 ]
 

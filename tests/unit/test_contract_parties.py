@@ -37,6 +37,16 @@ from lousa.examples.contract_review.parties import party_names
             "têm entre si justo o que segue.",
             ["FUNDAÇÃO CASA DE BARRO", "IRMÃOS TAPAJÓS COMÉRCIO S/A"],
         ),
+        (
+            "ADITAMENTO\n\nTorre Clara Redes Ltda. e a Cooperativa Colmeia do Sul ajustam o que segue.\n\nB.1 Em vista "
+            "da visita ao município de Torres, no Hospital Santa Rita, muda o preço.",
+            ["Torre Clara Redes Ltda.", "Cooperativa Colmeia do Sul"],
+        ),
+        (
+            "ARRENDAMENTO\n\nCompareceram, como Arrendante, Davi Nobre Sales, brasileiro, e, como Arrendatária, a "
+            "Companhia Maré Mansa S.A., com sede em Ilhéus.\n\nCLÁUSULA 1ª - OBJETO",
+            ["Davi Nobre Sales", "Companhia Maré Mansa S.A."],
+        ),
         ("Nothing here is a name, and nobody agrees on anything.", []),
     ],
 )

@@ -50,13 +50,21 @@ def test_portuguese_headings_are_known_in_their_many_forms(text: str, heading: s
     assert shown(text)[-1] == (heading, quoted)
 
 
+def test_a_short_line_right_above_a_long_one_is_its_heading() -> None:
+    long = "A gente guarda a bicicleta de segunda a sexta e avisa por mensagem quando faltar espaço."
+    assert shown(f"O básico\n{long}\n")[-1] == ("o basico", long)
+
+
 def test_numbers_and_letters_of_clauses_are_no_part_of_the_sentence() -> None:
     text = (
-        "3.1 O preço é fixo.\n\nParágrafo Único. O prazo é curto.\n\na) o serviço começa já;\n\n"
+        "3.1 O preço é fixo.\n\nG.1 A conta é justa.\n\nB.2.1 A mesa é longa.\n\n"
+        "Parágrafo Único. O prazo é curto.\n\na) o serviço começa já;\n\n"
         "Art. 7º O foro é Olinda.\n"
     )
     assert [quoted for _, quoted in shown(text)] == [
         "O preço é fixo.",
+        "A conta é justa.",
+        "A mesa é longa.",
         "O prazo é curto.",
         "o serviço começa já;",
         "O foro é Olinda.",

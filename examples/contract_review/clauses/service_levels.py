@@ -147,8 +147,8 @@ PT = Cues(
             r"visitas|pecas|refeic\w+|horarios?|notas?|linhas|equipamentos)\b",
         ),
         (
-            4,
-            r"\btempo (?:medio|maximo|total)? ?(?:de |para )?(?:espera|resposta|atendimento|solucao|reparo|chegada|"
+            6,
+            r"\btempo (?:medio|maximo|total) (?:de |para )?(?:espera|resposta|atendimento|solucao|reparo|chegada|"
             r"carregamento|descarga|entrega)\b.{0,80}\b(?:minutos?|horas?|segundos?|dias? ut\w+)\b",
         ),
         (2, r"\b(?:critic\w+|urgen\w+|alta|altos|media|severidade|prioridade|gravidade|emergencia\w*)\b"),
