@@ -138,7 +138,8 @@ PT = Cues(
         (
             5,
             r"\bcalad[oa]s?\b|\bboca fechada\b|\b(?:guard\w+|mant\w+|faz\w*|dever de|mesmo|absoluto) silencio\b|"
-            r"\bentrevistas? (?:sobre|a respeito)|\bmorrem? aqui\b|\bnao (?:pode\w* |deve\w* )?sa(?:em|i|ir|ira|"
+            r"\b(?:contar|contou|disser|revelar|confiar)\w*\b.{0,30}\bem confianca\b|\bentrevistas? (?:sobre|"
+            r"a respeito)|\bmorrem? aqui\b|\bnao (?:pode\w* |deve\w* )?sa(?:em|i|ir|ira|"
             r"irao) (?:daqui|de dentro|da empresa|"
             r"da (?:fabrica|sala|equipe|oficina)|desta|do ambito)|\bdar pistas?\b",
         ),

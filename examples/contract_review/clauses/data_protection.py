@@ -46,7 +46,8 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"dados|lgpd|privacidade|tratamento|protecao d|informac\w+ (?:pessoais|d[aeo]s? (?:clientes|alunos|"
+    heading=r"dados|^[\W\d]*cadastros?\b|lgpd|privacidade|tratamento|protecao d|informac\w+ (?:pessoais|"
+    r"d[aeo]s? (?:clientes|alunos|"
     r"pacientes|"
     r"hospedes|usuarios|tutores|moradores|criancas|pessoas|consumidores|visitantes|funcionarios|empregados))",
     alone=r"dados pessoais|\blgpd\b|protecao de dados|tratamento de dados|^[\W\d]*(?:d[ao] )?privacidade|"
@@ -85,7 +86,8 @@ PT = Cues(
             r"^(?=.*\b(?:dados|informac\w+|cadastr\w+|fichas|imagens|laudos|exames|prontuarios?|vazamentos?|anpd|"
             r"lgpd)\b).*"
             r"\b(?:trat(?:ara|ar|ad[oa]s?|amento)|tratam|trata|coleta\w*|usad[oa]s?|usa\w*|"
-            r"armazena\w*|guarda\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|proteg\w+|devolv\w+|"
+            r"armazena\w*|vendid[oa]s?|emprestad[oa]s?|guarda\w*|elimina\w*|apaga\w*|anonimiz\w*|compartilha\w*|"
+            r"proteg\w+|devolv\w+|"
             r"exclui\w*)\b.{0,100}",
         ),
         (

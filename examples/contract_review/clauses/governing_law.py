@@ -69,7 +69,8 @@ EN = Cues(
 )
 
 PT = Cues(
-    heading=r"\bforo\b|lei aplicavel|legislacao|solucao de (?:conflitos|controversias|disputas)|"
+    heading=r"\bforo\b|onde (?:se )?(?:discut|brig|process)|compromissoria|lei aplicavel|legislacao|"
+    r"solucao de (?:conflitos|controversias|disputas)|"
     r"\bleis?\b|jurisdicao|arbitra|disput|conflito|litigio|controversia|brig|desacordo|"
     r"resolv\w+|se entender|regencia|juizo|juizes|justica|discord|direito aplicavel|tribuna",
     alone=r"\bforo\b|lei aplicavel|jurisdicao|legislacao aplicavel|juizo competente|solucao de (?:conflit|controv|"
@@ -95,7 +96,11 @@ PT = Cues(
             r"\b(?:leis?|direito|legislacao)\b.{0,20}\b(?:brasil|brasileir[oa]s?|republica federativa|"
             r"nacional|portugues|portugal)",
         ),
-        (4, r"\b(?:arbitragem|tribunal arbitral|camara (?:de|arbitral)|arbitral)\b"),
+        (
+            4,
+            r"\b(?:arbitragem|arbitros?|compromissoria|lei (?:n\S* )?9\.307|tribunal arbitral|camara (?:de|arbitral)|"
+            r"arbitral)\b",
+        ),
         (
             2,
             r"\b(?:dirimir|dirimid[oa]s?|litigios?|controversias?|questoes|conflitos?|disputas?|"
@@ -127,7 +132,8 @@ PT = Cues(
         ),
         (
             3,
-            r"\b(?:demandas?|acoes|acao|processos?|litigios?|causas?)\b.{0,60}\b(?:tramita(?:rao|ra|m)|correra\w*|"
+            r"\b(?:demandas?|acoes|acao|processos?|litigios?|causas?)\b.{0,60}\b(?:tramita(?:rao|ra|m)|corre|correm|"
+            r"correra\w*|"
             r"serao (?:propost|ajuizad|julgad)\w+)\b",
         ),
         (

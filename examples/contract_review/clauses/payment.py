@@ -79,7 +79,8 @@ PT = Cues(
     heading=r"preco|pagament|remunera|honorari|valor|faturament|quanto custa|aluguel|alugueis|royalt|"
     r"\btaxa|contrapresta|mensalidade|reajuste|investimento|quanto (?:voce )?(?:paga|pagar)|"
     r"cust[ao]|comiss|juros|encargos|divisao d[aeo]s? (?:receita|lucro|resultado)|parcelas|"
-    r"amortiza|salario|repasse|financeir|cobranca|dinheiro|fatura\b|partilha|quinhao|rateio|tarifa",
+    r"amortiza|salario|repasse|financeir|cobranca|dinheiro|fatura\b|partilha|subvenc|premio|cache|como se paga|"
+    r"quinhao|rateio|tarifa",
     away=r"confidencial|sigilo|responsab|rescis|dados|foro|nivel|niveis|multa contratual|"
     r"penalidade|seguro|objeto|garantia",
     alone=r"^[\W\d]*(?:clausula \w+ \W*)?(?:d[aeo]s? )?(?:precos?|pagamentos?|remuneracao|honorarios|mensalidades?|"
@@ -90,7 +91,8 @@ PT = Cues(
             r"\b(?:pagar[a-z]*|paga|pagam|pago|pagos|paga[- ]se|remunerar[a]?|remunera|desembolsa\w*|"
             r"custa|custam|custara|cobra\w*|cobrad[oa]s?|recebera|receber\w*|devid[oa]s?|fixad[oa]|"
             r"ajustad[oa]|quitad[oa]s?|repassara|importa em|corresponde\w* a|sera de|e de|passa a ser|"
-            r"reembolsar\w*|recolher\w*|recolhe|deposita\w*|sai|saem|saira|transferir\w*|contribui\w*|acerta\w*|"
+            r"reembolsar\w*|destinar\w*|destina|ganhara|ganha|liberar\w*|concede\w*|aportar\w*|recolher\w*|recolhe|"
+            r"deposita\w*|sai|saem|saira|transferir\w*|contribui\w*|acerta\w*|"
             r"composta de|totaliza\w*|faturad[oa]s?|cota\w*|muda para|sobe para|baixa para)\b.{0,140}(?:r\$ ?\d|"
             r"\bus\$|\d+(?:,\d+)?%|\breais\b)",
         ),

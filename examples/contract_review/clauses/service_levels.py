@@ -81,7 +81,8 @@ _PERCENTO = (
 
 PT = Cues(
     heading=r"nive(?:l|is) de (?:servico|qualidade|atendimento|desempenho)|\bsla\b|disponibilidade|"
-    r"atendimento|suporte|desempenho|qualidade|metas?|indicadores|pontualidade|prazos de (?:atendimento|"
+    r"atendimento|suporte|desempenho|padr(?:ao|oes) de|plantao|frequencia|\berros?\b|eficiencia|qualidade|metas?|"
+    r"indicadores|pontualidade|prazos de (?:atendimento|"
     r"resposta)|tempo de|manutencao|como (?:voce e |vamos )?atend|compromisso",
     away=r"preco|pagament|vigencia|rescis|sigilo|confidencial|dados|foro|responsab|multa|tribut",
     alone=r"nive(?:l|is) (?:minimos? )?(?:de|do) (?:servico|atendimento|desempenho)|acordo de niveis|\bsla\b|"
@@ -104,7 +105,8 @@ PT = Cues(
             r"\b(?:chamad\w+|atend\w+|respond\w+|respost\w+|vist[oa]|consert\w+|corrig\w+|"
             r"descobert\w+|restabelec\w+|mecanico|reposi\w+|assistencia|retorno|despach\w+|solu\w+|"
             r"resolv\w+|incident\w+|ocorrenci\w+|defeit\w+|repar\w+|conserto|reclama\w+|visita|"
-            r"tecnic\w+|substitui\w*|socorro)\b.{0,160}\b(?:em|ate|maximo de|prazo de|dentro de|"
+            r"tecnic\w+|substitui\w*|comparec\w+|cheg(?:a|am|ara|arao)|suprid[oa]s?|socorro)\b.{0,160}\b(?:em|ate|"
+            r"maximo de|prazo de|dentro de|"
             r"prazos?)\b.{0,40}\b\d*\s?(?:\([^)]{2,30}\) )?(?:horas?|minutos?|dias? ut(?:il|eis)|h)\b",
         ),
         (
@@ -127,8 +129,8 @@ PT = Cues(
         ),
         (
             3,
-            r"\b(?:indice|indicador|meta|taxa|percentual|pontualidade|acerto|ocupacao|"
-            r"pedidos)\b.{0,100}\b\d{2}(?:,\d+)? ?%",
+            r"\b(?:indice|indicador|meta|taxa|percentual|pontualidade|acerto|ocupacao|erros?|perdas|"
+            r"pedidos)\b.{0,100}\b\d{1,2}(?:,\d+)? ?%",
         ),
         (
             1.5,
@@ -142,7 +144,10 @@ PT = Cues(
         ),
         (
             3.5,
-            rf"\b{_PERCENTO}.{{0,30}}\b(?:entregas?|chamad\w+|pedidos?|ligac\w+|atendimentos?|viagens|partidas|"
+            rf"\b(?:ao menos|pelo menos|no minimo|minimo de) {_PERCENTO} d[aeo]s \w+ (?:\w+ ){{0,3}}(?:serao|devem|"
+            rf"deverao|estarao|"
+            rf"sairao|chegarao)\b|\b{_PERCENTO}.{{0,30}}\b(?:entregas?|chamad\w+|pedidos?|ligac\w+|atendimentos?|"
+            rf"viagens|partidas|"
             rf"solicitac\w+|"
             r"visitas|pecas|refeic\w+|horarios?|notas?|linhas|equipamentos)\b",
         ),

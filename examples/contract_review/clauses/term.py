@@ -140,7 +140,8 @@ PT = Cues(
         ),
         (
             5,
-            rf"^(?:inicio|comeco|fim|termino|encerramento)\W{{1,3}}(?:em |dia )?{_DATE}|\b(?:prolong\w+|"
+            rf"^(?:inicio|comeco|fim|termino|"
+            rf"encerramento)\W{{1,3}}(?:em |dia )?{_DATE}|\b(?:prolong\w+|"
             rf"estend\w+)(?:-se)? por "
             r"igual|\b(?:pacto|acordo|contrato) (?:se )?prolonga",
         ),
@@ -150,6 +151,7 @@ PT = Cues(
             r"ate)?\b",
         ),
         (1.5, r"\bate (?:voce |alguem |que (?:\w+ ){0,3})?(?:cancel\w+|desist\w+|pedir)|\b(?:mes|ano) seguinte\b"),
+        (3, rf"\bentre (?:o dia |os dias )?{_DATE} e (?:o dia )?{_DATE}"),
         (4, r"\b(?:prorrog\w+|renov\w+|reconduz\w*|reconduc\w+)\b"),
         (
             3,
