@@ -106,5 +106,7 @@ def load(**overrides: object) -> Settings:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         message = first["msg"].removeprefix("Value error, ")
+        if first["type"].startswith("time_delta"):
+            message = "expected a number of seconds, e.g. 2.5, or ISO 8601, e.g. PT10M"
         given = "…" if name.endswith("_url") else repr(first.get("input"))  # an address may hold a password
         raise SettingsError(f"LOUSA_{name.upper()}={given} cannot be used: {message}") from error

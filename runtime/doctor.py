@@ -12,6 +12,7 @@ import shlex
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from time import monotonic
 from typing import Any, Literal, cast
 
@@ -66,12 +67,27 @@ def in_force(settings: Settings, given: frozenset[str]) -> list[InForce]:
     lines: list[InForce] = []
     for name in type(settings).model_fields:
         value: object = getattr(settings, name)
-        shown = "" if value is None else without_password(value) if name.endswith("_url") else str(value)  # pyright: ignore[reportArgumentType]  # a url is text
         said = "environment" if name in settings.model_fields_set else "default"
         lines.append(
-            InForce(variable=f"LOUSA_{name.upper()}", value=shown, origin="command line" if name in given else said)
+            InForce(
+                variable=f"LOUSA_{name.upper()}",
+                value=_readable(name, value),
+                origin="command line" if name in given else said,
+            )
         )
     return lines
+
+
+def _readable(name: str, value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case timedelta():
+            return f"{value.total_seconds():g} s"
+        case str() if name.endswith("_url"):
+            return without_password(value)
+        case _:
+            return str(value)
 
 
 async def examine(settings: Settings, connections: Connections) -> AsyncIterator[Check]:

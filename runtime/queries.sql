@@ -9,10 +9,14 @@ SELECT (SELECT max(number) FROM lousa.migration) AS schema,
 -- models: the embedding models whose vectors this database holds
 SELECT fingerprint, name, dimensions FROM lousa.embedding_model ORDER BY created_at
 
--- standing: how many executions of all tenants are open, wait, and still owe changes to the ledger
+-- standing: how many executions of all tenants are open, wait, and still owe changes to the ledger; one that failed may
+-- be taken up again for a day, so its board is kept open on purpose until then
 SELECT count(*) FILTER (WHERE ended_at IS NULL) AS open,
        count(*) FILTER (WHERE status = 'waiting') AS waiting,
-       count(*) FILTER (WHERE ended_at < clock_timestamp() - interval '1 minute') AS undrained
+       count(*) FILTER (
+           WHERE ended_at < clock_timestamp() - interval '1 minute'
+             AND (status <> 'failed' OR ended_at < clock_timestamp() - interval '1 day 1 minute')
+       ) AS undrained
 FROM lousa.execution
 WHERE NOT drained
 

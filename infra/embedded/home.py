@@ -31,7 +31,7 @@ def make(home: Path) -> None:
             if not os.access(home, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, "closed to this user")
             return
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(home)
         who = owner_of(home)
         for name in (GATE, SHARERS):
             (home / name).touch(mode=0o600)
@@ -40,6 +40,15 @@ def make(home: Path) -> None:
         who.give(home / LOGS)
     except OSError as error:
         raise in_words(home, error) from error
+
+
+def _make_folder(home: Path) -> None:
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileNotFoundError as error:  # with its parents made, only a file system without folders of ours says so
+        raise SettingsError(
+            f"the home {str(home)!r} cannot be made there ({error.strerror}); point LOUSA_HOME at a folder of yours"
+        ) from error
 
 
 def exists(home: Path) -> bool:

@@ -50,6 +50,7 @@ def test_passwords_are_left_out_and_origins_named(monkeypatch: pytest.MonkeyPatc
     lines = {line.variable: line for line in in_force(load(home=tmp_path), frozenset({"home"}))}
     assert "secret" not in lines["LOUSA_REDIS_URL"].value and "example.org" in lines["LOUSA_REDIS_URL"].value
     assert lines["LOUSA_HOME"].origin == "command line"
+    assert lines["LOUSA_DEADLINE"].value == "2 s" and lines["LOUSA_TASK_TIMEOUT"].value == "600 s"
     assert lines["LOUSA_REDIS_URL"].origin == "environment" and lines["LOUSA_POOL_SIZE"].origin == "default"
 
 
@@ -89,6 +90,32 @@ async def test_a_value_that_should_have_been_an_artifact_and_a_run_that_nobody_r
         assert any(f"resume {principal.execution} --tenant {principal.tenant}" in check.said for check in interrupted)
     finally:
         await command(connections.redis, "DEL", keys.fields)
+
+
+async def lacking(settings: Settings, connections: Connections) -> int:
+    return sum(int(check.said.split()[0]) for check in await found(settings, connections, "audit"))
+
+
+@pytest.mark.parametrize(
+    ("status", "ago", "owes"),
+    [
+        ("failed", timedelta(minutes=5), 0),
+        ("failed", timedelta(hours=23), 0),
+        ("failed", timedelta(hours=25), 1),
+        ("accepted", timedelta(minutes=5), 1),
+        ("accepted", timedelta(seconds=5), 0),
+    ],
+)
+async def test_a_failed_run_whose_board_is_kept_for_a_day_owes_nothing(
+    settings: Settings, connections: Connections, principal: Principal, status: str, ago: timedelta, owes: int
+) -> None:
+    before = await lacking(settings, connections)
+    async with connections.system_transaction(principal.tenant) as connection:
+        await connection.execute(
+            "UPDATE execution SET status = %s, ended_at = clock_timestamp() - %s WHERE id = %s",
+            (status, ago, principal.execution),
+        )
+    assert await lacking(settings, connections) - before == owes
 
 
 def test_a_store_of_another_model_is_wrong(settings: Settings) -> None:

@@ -46,6 +46,12 @@ async def test_a_home_that_is_a_file_is_a_wrong_setting(tmp_path: Path) -> None:
         assert isinstance(error, SettingsError) and repr(str(home)) in str(error) and "LOUSA_HOME" in str(error)
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="a file system that takes no folders is needed")
+async def test_a_home_where_no_folder_can_be_made_is_a_wrong_setting() -> None:
+    error = await refused(Path("/proc/x"))
+    assert isinstance(error, SettingsError) and "LOUSA_HOME" in str(error) and "gone" not in str(error)
+
+
 async def test_a_home_with_too_long_a_name_is_a_wrong_setting(tmp_path: Path) -> None:
     error = await refused(tmp_path / ("x" * 300))
     assert isinstance(error, SettingsError) and "LOUSA_HOME" in str(error)

@@ -27,7 +27,8 @@ def test_a_duration_is_seconds_or_iso_8601(monkeypatch: pytest.MonkeyPatch, told
 @pytest.mark.parametrize(
     ("variable", "value", "told"),
     [
-        ("LOUSA_LEASE", "soon", "timedelta"),
+        ("LOUSA_LEASE", "soon", "a number of seconds, e.g. 2.5"),
+        ("LOUSA_DEADLINE", "PTabc", "a number of seconds, e.g. 2.5"),
         ("LOUSA_LEASE", "0", "more than 0"),
         ("LOUSA_DEADLINE", "-1", "more than 0"),
         ("LOUSA_TASK_TIMEOUT", "nan", "LOUSA_TASK_TIMEOUT"),
