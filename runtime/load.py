@@ -39,6 +39,7 @@ Goal = Callable[[list[str]], Json]
 Report = Callable[["Result"], Awaitable[Json]]
 Render = Callable[[Json], object]
 
+_NO_WORKERS = ("planner", "critic", "goal", "report", "render")
 _OURS = __name__.split(".", 1)[0]
 
 
@@ -191,9 +192,12 @@ def _pipeline(place: Path, modules: list[ModuleType], found: dict[str, Any]) -> 
     workers = _workers(modules)
     if missing or not workers:
         wanted = " and ".join([*(f"a `{name}`" for name in missing), *([] if workers else ["a worker"])])
+        near = [] if workers else _near_misses(modules)
         raise PipelineError(
             f"{str(place)!r} has no `pipeline`, and lacks {wanted}: write async functions planner(desk, goal),"
-            " critic(desk, findings) and one or more workers name(desk, task)"
+            " critic(desk, findings) and one or more workers; a worker is an async function whose second parameter is"
+            " called `task`, name(desk, task), or a class with an async `work`"
+            + "".join(f"; found {miss}" for miss in near)
         )
     return Pipeline(found["planner"], workers=workers, critic=found["critic"], name=place.stem)
 
@@ -205,8 +209,38 @@ def _workers(modules: list[ModuleType]) -> list[Any]:
     return [*workers.values()]
 
 
+def _near_misses(modules: list[ModuleType]) -> list[str]:
+    """What was perhaps meant as a worker, and why it is none; at most three."""
+    found: list[str] = []
+    for module in modules:
+        for name, value in vars(module).items():
+            if name in _NO_WORKERS or _is_ours(value) or getattr(value, "__module__", "") != module.__name__:
+                continue
+            if inspect.isclass(value):
+                if inspect.isfunction(work := getattr(value, "work", None)) and not inspect.iscoroutinefunction(work):
+                    found.append(f"`class {name}`: its `work` must be async")
+                continue
+            if not inspect.isfunction(value):
+                continue
+            parameters = list(inspect.signature(value).parameters)
+            shown = f"`{name}({', '.join(parameters)})`"
+            takes_a_task = len(parameters) > 1 and parameters[1] == "task"
+            if name.startswith("_"):
+                if takes_a_task:
+                    found.append(f"{shown}: a name that begins with _ is private")
+            elif takes_a_task:
+                found.append(f"{shown}: it must be async")
+            elif inspect.iscoroutinefunction(value) and len(parameters) == 2:
+                found.append(f"{shown}: its second parameter must be called `task`")
+    return found[:3]
+
+
+def _is_ours(value: object) -> bool:
+    return getattr(value, "__module__", "").split(".", 1)[0] == _OURS
+
+
 def _is_worker(name: str, value: object) -> bool:
-    if name in ("planner", "critic") or getattr(value, "__module__", "").split(".", 1)[0] == _OURS:
+    if name in ("planner", "critic") or _is_ours(value):
         return False
     if inspect.isclass(value):
         return inspect.iscoroutinefunction(getattr(value, "work", None)) and not inspect.isabstract(value)

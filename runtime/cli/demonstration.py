@@ -20,7 +20,7 @@ from ..load import Loaded, load
 from ..output import emit, show
 from ..progress import shown
 from .frame import FAILED, Frame, from_here, say
-from .runs import CODES, in_lines, remembering
+from .runs import CODES, concluded, in_lines, remembering
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "contract_review"
 
@@ -43,24 +43,26 @@ async def demo(frame: Frame, *, json: bool) -> int:
     if not agreements:
         raise NotFound(f"the agreements are not in {str(EXAMPLE)!r}: install Lousa again")
     say(f"{len(agreements)} agreements, ten readers at once, one board.", *_where(frame), "", "The first day")
-    code, first = await _day(frame, loaded, agreements, session="first day", clock=SystemClock())
+    code, first, verdict = await _day(frame, loaded, agreements, session="first day", clock=SystemClock())
     if code:
         return code
     if not json and loaded.render:
-        show(loaded.render(first), "", *_in_short(first))
+        show(loaded.render(first), "", *verdict)
     say("", "The next day: everything was closed in between, the same agreements come again")
-    code, second = await _day(frame, loaded, agreements, session="next day", clock=Ahead(timedelta(days=1)))
+    code, second, verdict = await _day(frame, loaded, agreements, session="next day", clock=Ahead(timedelta(days=1)))
+    if code:
+        return code
     if json:
         emit({"tenant": frame.tenant, "days": [first, second]})
     else:
-        show(_recalled(second), "", *_what_next(frame, first))
+        show(verdict[0], _recalled(second), "", *_what_next(frame, first))
     return code
 
 
 async def _day(
     frame: Frame, loaded: Loaded, agreements: list[str], *, session: str, clock: Clock
-) -> tuple[int, dict[str, Json]]:
-    """One review: its exit code and its report."""
+) -> tuple[int, dict[str, Json], list[str]]:
+    """One review: its exit code, its report, and its verdict in lines."""
     async with frame.open(clock=clock) as runtime:
         with shown(remembering(frame)) as listener:
             result = await runtime.run(
@@ -68,8 +70,8 @@ async def _day(
             )
         if result.status != "accepted" or loaded.report is None:
             say(*in_lines(result))
-            return CODES.get(result.status, FAILED), {}
-        return 0, cast("dict[str, Json]", await loaded.report(result))
+            return CODES.get(result.status, FAILED), {}, []
+        return 0, cast("dict[str, Json]", await loaded.report(result)), concluded(result)
 
 
 def _where(frame: Frame) -> list[str]:
@@ -79,16 +81,8 @@ def _where(frame: Frame) -> list[str]:
     return [f"It uses {servers}, and the tenant {frame.tenant!r}."]
 
 
-def _in_short(report: dict[str, Json]) -> list[str]:
-    """The decision, and what a table shows only to who looks for it."""
-    missing = cast("list[dict[str, str]]", report["missing"])
-    gaps = [f"  {item['document']}: nothing on {item['clause'].replace('_', ' ')}" for item in missing]
-    return [str(report["decision"]), *gaps]
-
-
 def _recalled(report: dict[str, Json]) -> str:
-    saved = f"recalled {report['recalled']} findings; about {report['tokens_saved']:,} tokens were not read again"
-    return f"{report['decision']}\n{saved}"
+    return f"recalled {report['recalled']} findings; about {report['tokens_saved']:,} tokens were not read again"
 
 
 def _what_next(frame: Frame, report: dict[str, Json]) -> list[str]:

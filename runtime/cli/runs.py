@@ -21,6 +21,9 @@ from .frame import FAILED, REJECTED, WAITING, Frame
 
 Verdict = Literal["accept", "reject", "revise"]
 
+MOST_REASONS = 20
+"""How many reasons of a verdict a person is shown."""
+
 CODES = {"accepted": 0, "rejected": REJECTED, "waiting": WAITING}
 
 
@@ -57,7 +60,7 @@ async def finish(frame: Frame, loaded: Loaded, result: Result, *, json: bool) ->
     if json:
         emit(plainly(result) if report is None else report)
     elif report is not None and loaded.render:
-        show(loaded.render(report))
+        show(loaded.render(report), "", *concluded(result))
     else:
         show(*in_lines(result))
     if not json:
@@ -91,10 +94,18 @@ def _outcome(outcome: Outcome) -> dict[str, object]:
             return {**task, "outcome": "found", **said}
 
 
-def in_lines(result: Result) -> list[str]:
-    """A result for people."""
+def concluded(result: Result) -> list[str]:
+    """The verdict and its reasons, for people."""
     lines = [f"{result.status}: {short(result.decision, 2_000)}" if result.decision is not None else result.status]
-    lines += [f"  - {reason}" for reason in result.reasons]
+    lines += [f"  - {short(reason, 500)}" for reason in result.reasons[:MOST_REASONS]]
+    if len(result.reasons) > MOST_REASONS:
+        lines.append(f"  … and {len(result.reasons) - MOST_REASONS} more reasons; the trail has them all, with --json")
+    return lines
+
+
+def in_lines(result: Result) -> list[str]:
+    """A result for people: the verdict, and what had no success."""
+    lines = concluded(result)
     for outcome in result.outcomes:
         match outcome:
             case Failure(task=task, error=error, attempts=attempts):

@@ -44,3 +44,9 @@ def test_the_second_day_reads_nothing_again_and_decides_the_same(environment: di
     assert first["contradictions"] and first["missing"]
     trail = lousa(environment, "trail", first["execution"], "--tenant", told["tenant"])
     assert "critic" in trail and "liability_cap" in trail
+
+
+def test_each_day_s_verdict_is_said_to_a_person_and_the_first_with_its_reasons(environment: dict[str, str]) -> None:
+    said = lousa(environment, "demo")
+    assert said.count("accepted: 4 agreements reviewed: not to be signed") == 2
+    assert said.count("  - ") >= 2 and "tokens were not read again" in said

@@ -91,6 +91,19 @@ def test_a_run_shows_its_work_and_its_decision(lousa: Lousa, counting: Path) -> 
     assert "trail" in ended.out
 
 
+def test_the_verdict_is_shown_below_what_a_pipeline_renders(lousa: Lousa, counting: Path) -> None:
+    hooks = "\nasync def report(result):\n    return {}\n\ndef render(report):\n    return 'a table'\n"
+    counting.write_text(PIPELINE + hooks, encoding="utf-8")
+    said = lousa("run", counting, "lousa", "no").out
+    assert said.index("a table") < said.index("rejected: no") < said.index("no is no") < said.index("trail")
+
+
+def test_of_many_reasons_the_first_are_shown(lousa: Lousa, counting: Path) -> None:
+    counting.write_text(PIPELINE.replace('["all counted"]', '[f"reason {n}." for n in range(30)]'), encoding="utf-8")
+    said = lousa("run", counting, "lousa").out
+    assert "reason 19." in said and "reason 20." not in said and "and 10 more reasons" in said
+
+
 def test_a_run_prints_one_object_with_json_and_progress_elsewhere(lousa: Lousa, counting: Path) -> None:
     ended = lousa("run", counting, "lousa", "broken", "--json")
     assert ended.code == 0

@@ -186,6 +186,28 @@ def test_what_cannot_be_a_pipeline_says_why(here: Path, code: str, told: str) ->
     assert "mine.py" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("worker", "told"),
+    [
+        ("async def count(desk, tarefa): ...", "found `count(desk, tarefa)`: its second parameter must be called `task`"),
+        ("def count(desk, task): ...", "found `count(desk, task)`: it must be async"),
+        ("async def _count(desk, task): ...", "found `_count(desk, task)`: a name that begins with _ is private"),
+        ("class Count:\n    def work(self, desk, task): ...", "found `class Count`: its `work` must be async"),
+    ],
+)
+def test_what_was_perhaps_meant_as_a_worker_is_named(here: Path, worker: str, told: str) -> None:
+    code = "async def planner(desk, goal): ...\nasync def critic(desk, findings): ...\n" + worker + "\n"
+    with pytest.raises(PipelineError) as refused:
+        load(written(here / "mine.py", code))
+    assert told in str(refused.value) and "async function whose second parameter is called `task`" in str(refused.value)
+
+
+def test_what_is_nothing_like_a_worker_is_not_named(here: Path) -> None:
+    code = "from asyncio import sleep\nimport json\nasync def planner(desk, goal): ...\ndef helper(x): ...\n"
+    with pytest.raises(PipelineError, match=r"class with an async `work`$"):
+        load(written(here / "mine.py", code))
+
+
 def test_what_fails_to_load_leaves_nothing_behind(here: Path) -> None:
     before = set(sys.modules)
     with pytest.raises(PipelineError):
