@@ -11,6 +11,9 @@ from uuid import UUID
 
 from .errors import BadInput, WrongTenant
 
+PERSON = "user"
+"""The agent in whose name a program or a person acts outside a pipeline."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:

@@ -22,7 +22,7 @@ from ..infra.clock import Clock, SystemClock
 from ..infra.connections import Connections
 from ..infra.embedded.supervisor import EmbeddedServers
 from ..infra.errors import BadInput
-from ..infra.identity import Principal
+from ..infra.identity import PERSON, Principal
 from ..infra.migrate import migrate
 from ..infra.settings import Settings, load
 from ..memory_layers import embedding
@@ -42,9 +42,6 @@ from ..memory_layers.router import Router
 from . import execution as executing
 from .execution import Result
 from .load import load as load_file
-
-PERSON = "user"
-"""The agent in whose name a program or a person acts outside a pipeline."""
 
 _UNSET: Any = object()
 
@@ -116,10 +113,14 @@ class Runtime:
         return await self.services.executions.list(self._principal(PERSON, tenant=tenant), limit=limit)
 
     async def trail(self, execution: UUID | str, *, tenant: str | None = None) -> list[ledger.Recorded]:
-        """Who did what in an execution, in order, from the audit ledger."""
+        """Who did what in an execution and why, in order, from the audit ledger.
+
+        Whoever holds a `Runtime` holds the servers' addresses, so it asks as an auditor: what was said is there too.
+        """
         identifier = _identified(execution)
         await self.execution(identifier, tenant=tenant)
-        return await self.services.router.trail(self._principal(PERSON, tenant=tenant), identifier)
+        auditor = self._principal(PERSON, tenant=tenant, roles=("auditor",))
+        return await self.services.router.trail(auditor, identifier)
 
     def desk(
         self,

@@ -6,7 +6,7 @@
 
 What the run decided is returned: accepted, rejected, waiting with its question. What went wrong is raised. A planner
 or critic that fails in all its attempts, and a plan that cannot be run, end the execution as failed, and it can be
-resumed: what the workers found is kept. When a server is gone, or the process is told to stop, nothing is recorded,
+resumed: what the workers found is kept, and what failed in the round that was not judged runs again. When a server is gone, or the process is told to stop, nothing is recorded,
 because nothing was decided: the execution stays as it is until somebody resumes it.
 
 The board outlives the execution by a day. What is looked up later has its decision and no outcomes; those are in the
@@ -17,22 +17,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast
 from uuid import UUID
 
-from ..agents.contract import Accept, Escalate, Outcomes, Reject, Revise
+from ..agents.contract import Accept, Escalate, Outcomes, Reject, Revise, placed
 from ..agents.live import Answer, Asked, Live
 from ..agents.ownership import Heartbeat, Held, take_run
 from ..agents.pipeline import Pipeline
 from ..agents.plan import check_plan, to_json
 from ..agents.progress import Listener, Teller
 from ..agents.services import Services
+from ..agents.whereabouts import whereabouts
 from ..agents.written import outcomes_in, plans_in, read_verdict, write_verdict
 from ..infra.errors import BadInput, ExecutionBusy, LousaError, PipelineError, RunFailed, ServerUnavailable, Stale
-from ..infra.identity import Principal
+from ..infra.identity import PERSON, Principal
 from ..infra.ids import new_id
 from ..infra.telemetry import span
 from ..memory_layers.conversation.board import Board, Version
@@ -107,7 +108,8 @@ async def run(
     await services.executions.create(who, pipeline.name, aim, execution=execution, source=source)
     tell = Teller(execution, progress)
     tell("began", text=pipeline.name)
-    return await _drive(services, pipeline, who, aim, tell)
+    with _naming(execution):
+        return await _drive(services, pipeline, who, aim, tell)
 
 
 async def resume(
@@ -136,15 +138,14 @@ async def resume(
     if answer is not UNANSWERED:
         said = await _checked(_board(services, who), pipeline, answer, row)
         if not (row.ended and row.answer == said):
-            row = await services.executions.answer(who, execution, said)
+            row = await services.executions.answer(replace(who, agent=PERSON), execution, said)
     if row.status in ("accepted", "rejected", "waiting"):
         return await look(services, who, execution)
     if row.status == "failed":
         await services.executions.reopen(who, execution)
-        await services.feed.reopen(who.tenant, execution)
-    tell = Teller(execution, progress)
-    tell("resumed", text=pipeline.name)
-    return await _drive(services, pipeline, who, row.goal, tell, again=True)
+    await services.feed.reopen(who.tenant, execution)  # always: whoever reopened the row may have died before this
+    with _naming(execution):
+        return await _drive(services, pipeline, who, row.goal, Teller(execution, progress), again=True)
 
 
 async def look(services: Services, principal: Principal, execution: UUID) -> Result:
@@ -188,7 +189,10 @@ async def _drive(
         row = await services.executions.get(principal, execution) if again else None
         if row is not None and row.status != "running":  # whoever ran it was faster
             return await look(services, principal, execution)
-        written = await _board(services, principal, reserved=True).read_all("lousa/*") if again else None
+        board = _board(services, principal, reserved=True)
+        written = await board.read_all("lousa/*") if again else None
+        if again:
+            tell("resumed", text=pipeline.name)
         live = Live(
             services=services,
             pipeline=pipeline,
@@ -198,6 +202,7 @@ async def _drive(
             heartbeat=heartbeat,
             tell=tell,
             written=written,
+            versions=board.seen,
             answer=_answer(row),
         )
         try:
@@ -207,16 +212,29 @@ async def _drive(
             raise  # nothing was decided
         except (PipelineError, RunFailed) as error:
             await _fail(services, live, error)
-            raise
+            raise error.with_traceback(None)  # the graph's frames say nothing; the cause keeps its own
         except Exception as error:
+            what = placed(f"{type(error).__name__}: {error}", whereabouts(error))
             failed = RunFailed(
-                f"a node of the graph failed with {type(error).__name__}: {error}; what was done is kept: resume"
-                f" execution {execution} when it is mended",
+                f"a node of the graph failed with {what}; what was done is kept: resume execution {execution} when it"
+                " is mended",
                 execution=execution,
             )
             await _fail(services, live, failed)
             raise failed from error
         return await _end(services, live)
+
+
+@contextmanager
+def _naming(execution: UUID) -> Generator[None]:
+    """Whatever ends the run early says which execution it was, an interruption too."""
+    try:
+        yield
+    except BaseException as error:
+        if str(execution) not in str(error):
+            on = "" if isinstance(error, BadInput) else f"; `await runtime.resume({str(execution)!r})` goes on with it"
+            error.add_note(f"this was execution {execution}{on}")
+        raise
 
 
 @asynccontextmanager
@@ -289,6 +307,7 @@ async def _fail(services: Services, live: Live, error: LousaError) -> None:
     words = f"{type(error).__name__}: {error}"
     with contextlib.suppress(Stale):
         await live.run.claim.renew()
+        await live.failed(words)
         await services.executions.finish(
             live.principal, live.execution, "failed", {"error": words, "rounds": live.rounds}
         )

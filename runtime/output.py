@@ -10,7 +10,7 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -24,6 +24,8 @@ from rich.text import Text
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _WIDTH_OF_A_FILE = 160
+MOST_ROWS = 200
+"""How many rows are drawn as a table."""
 
 
 class _Output(Console):
@@ -53,7 +55,7 @@ def show(*things: object) -> None:
     out = console()
     for thing in things:
         if isinstance(thing, str):
-            out.print(Text(thing), soft_wrap=True)
+            sys.stdout.write(clean(thing) + "\n")
         else:
             out.print(thing)
     sys.stdout.flush()
@@ -67,6 +69,18 @@ def table(*columns: str, rows: Iterable[Iterable[object]]) -> Table:
     for row in rows:
         drawn.add_row(*(Text(str(cell)) for cell in row))
     return drawn
+
+
+def listing(*columns: str, rows: Sequence[Sequence[object]]) -> Table | str:
+    """A table on a terminal; a line a row for other programs, and for many rows: folding each cell takes seconds."""
+    if len(rows) <= MOST_ROWS and sys.stdout.isatty():
+        return table(*columns, rows=rows)
+    lines = [columns, *([str(cell).replace("\n", " ") for cell in row] for row in rows)]  # an entry is one line
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)][:-1]
+    return "\n".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=True)), line[-1]]).rstrip()
+        for line in lines
+    )
 
 
 def clean(text: str) -> str:

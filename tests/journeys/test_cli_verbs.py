@@ -198,6 +198,29 @@ def test_a_trail_says_who_did_what_in_order(lousa: Lousa, counting: Path) -> Non
     assert len(lines) == len(entries) and any("count" in line and "length/lousa" in line for line in lines)
 
 
+def test_a_trail_says_what_was_asked_answered_and_decided_and_why(lousa: Lousa, counting: Path) -> None:
+    identifier = lousa("run", counting, "maybe", "--json").json["execution"]
+    lousa("resume", identifier, "--verdict", "accept", "--answer", "it is a word", "--json")
+    did = {line.split()[4]: line for line in lousa("trail", identifier).out.splitlines()[1:]}
+    assert "is maybe a word?" in did["execution.wait"]
+    assert "user" in did["execution.answer"] and "it is a word" in did["execution.answer"]
+    assert "it is a word" in did["execution.end"] and '"files"' in did["execution.begin"]
+    entries = lousa("trail", identifier, "--json").json["trail"]
+    remembered = [entry for entry in entries if entry["memory"] and entry["basis"]["kind"] == "semantic"]
+    assert [entry["payload"]["text"] for entry in remembered] == ["the word maybe has 5 letters"]
+    assert any("semantic: the word maybe has 5 letters" in line for line in lousa("trail", identifier).out.splitlines())
+
+
+def test_a_trail_gives_the_reasons_of_a_decision_and_the_error_of_a_failed_run(lousa: Lousa, counting: Path) -> None:
+    rejected = lousa("run", counting, "no", "--json").json["execution"]
+    _, *lines = lousa("trail", rejected).out.splitlines()
+    assert "execution.end" in lines[-1] and "no, because no is no" in lines[-1]
+    assert any("decision: " in line and "no, because no is no" in line for line in lines)
+    assert lousa("run", counting, "--goal", '{"files": []}').code == 1
+    failed = lousa("board", "--json").json["executions"][0]["id"]
+    assert "nothing to count" in lousa("trail", failed).out.splitlines()[-1]
+
+
 def test_doctor_says_what_is_in_force_and_that_all_is_well(lousa: Lousa) -> None:
     ended = lousa("doctor", "--json")
     assert ended.code == 0, ended.out

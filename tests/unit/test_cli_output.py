@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
@@ -11,7 +12,7 @@ from uuid import UUID
 import pytest
 from lousa.agents.progress import Event, Progress
 from lousa.memory_layers.records import Hit, MemoryKind
-from lousa.runtime.output import clean, emit, plain, short, show, table
+from lousa.runtime.output import clean, emit, listing, plain, short, show, table
 from lousa.runtime.progress import Picture, line_of, shown
 from rich.console import Console
 
@@ -48,6 +49,15 @@ def test_a_value_is_one_line_and_says_that_it_was_cut() -> None:
     assert short("a\n  b") == "a b"
     assert short("x" * 300, 10) == "x" * 9 + "…"
     assert plain({1: None}) == {"1": None}
+
+
+def test_many_rows_are_a_line_each_and_cost_little(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(n, "who\nsaid", f"{'x' * 500} {n}") for n in range(5_000)]
+    begin = time.process_time()
+    show(listing("", "agent", "what", rows=rows))
+    assert time.process_time() - begin < 1
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == "      agent     what" and lines[7] == f"7     who said  {'x' * 500} 7" and len(lines) == 5_000
 
 
 @pytest.mark.parametrize(

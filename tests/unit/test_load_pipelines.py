@@ -189,7 +189,10 @@ def test_what_cannot_be_a_pipeline_says_why(here: Path, code: str, told: str) ->
 @pytest.mark.parametrize(
     ("worker", "told"),
     [
-        ("async def count(desk, tarefa): ...", "found `count(desk, tarefa)`: its second parameter must be called `task`"),
+        (
+            "async def count(desk, tarefa): ...",
+            "found `count(desk, tarefa)`: its second parameter must be called `task`",
+        ),
         ("def count(desk, task): ...", "found `count(desk, task)`: it must be async"),
         ("async def _count(desk, task): ...", "found `_count(desk, task)`: a name that begins with _ is private"),
         ("class Count:\n    def work(self, desk, task): ...", "found `class Count`: its `work` must be async"),
