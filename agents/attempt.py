@@ -23,9 +23,10 @@ from typing import Protocol, TypeVar
 from ..infra.errors import BadInput, EffectUncertain, Stale, TaskFailed
 from ..infra.telemetry import Attribute, span
 from ..memory_layers.records import Json
-from .contract import Task
+from .contract import Task, placed
 from .desk import Desk
 from .ownership import Held
+from .whereabouts import whereabouts
 
 T = TypeVar("T")
 
@@ -68,6 +69,16 @@ class Exhausted:
         """The error as people read it."""
         text = str(self.error)
         return f"{type(self.error).__name__}: {text}" if text else type(self.error).__name__
+
+    @property
+    def where(self) -> str:
+        """The place in the user's code that it came from, '' if none."""
+        return whereabouts(self.error)
+
+    @property
+    def told(self) -> str:
+        """The words with the place."""
+        return placed(self.words, self.where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

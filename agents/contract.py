@@ -47,6 +47,7 @@ class Task:
     `id` defaults to ``<worker>-<n>`` in the order of the plan. `needs` names tasks (by id, or the objects themselves)
     that must have found something first. `retries` and `timeout` (of one attempt) default to the pipeline's.
     The runtime fills in `needed` (the values of what it needs, by id), `round` and `attempt`, counted from 1.
+    Tasks are equal when all of that is; they can be keys of a dict, whatever their input.
     """
 
     worker: str
@@ -58,6 +59,10 @@ class Task:
     needed: Mapping[str, Json] = field(default_factory=dict[str, Json], kw_only=True, repr=False)
     round: int = field(default=1, kw_only=True)
     attempt: int = field(default=1, kw_only=True)
+
+    def __hash__(self) -> int:
+        """By what names it, since its input may not be hashable."""
+        return hash((self.worker, self.id, self.round))
 
     @property
     def need_ids(self) -> tuple[str, ...]:
@@ -81,12 +86,21 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A task whose attempts all ended in an error; `error` is the last one's name and words."""
+    """A task whose attempts all ended in an error: `error` is the last one's name and words.
+
+    `where` is the place in the worker's own code that it came from (``count.py:12 in count``), '' if there is none.
+    """
 
     task: Task
     error: str
     attempts: int = 1
+    where: str = ""
     ok: Literal[False] = field(default=False, init=False, repr=False)
+
+    @property
+    def told(self) -> str:
+        """The error with its place, as people read it."""
+        return placed(self.error, self.where)
 
     @property
     def value(self) -> Json:
@@ -96,7 +110,7 @@ class Failure:
             TaskFailed: always, with the reason.
         """
         raise TaskFailed(
-            f"task {self.task.id!r} has no value, it failed in {self.attempts} attempt(s) with {self.error};"
+            f"task {self.task.id!r} failed: {self.told}; a failed task has no value,"
             " look at `.ok` first, or at `findings.found` and `findings.failed`"
         )
 
@@ -133,6 +147,11 @@ class Skipped:
 
 
 Outcome = Finding | Failure | Skipped
+
+
+def placed(error: str, where: str) -> str:
+    """An error with its place, where it has one."""
+    return f"{error} ({where})" if where else error
 
 
 class Outcomes(Sequence[Outcome]):

@@ -8,18 +8,32 @@ first whether its result is there. What is there is taken; what is not is done, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict, cast
 from uuid import UUID
 
-from ..infra.errors import PipelineError, RunFailed
+from ..infra.errors import PipelineError, RunFailed, TaskFailed
 from ..infra.identity import Principal
 from ..memory_layers.conversation.changes import RESERVED, TASK
 from ..memory_layers.guard import LARGEST_VALUE
 from ..memory_layers.records import Json
 from .attempt import Exhausted, Step, attempt
-from .contract import Accept, Escalate, Failure, Finding, Outcome, Outcomes, Reject, Revise, Skipped, Task, Verdict
+from .contract import (
+    Accept,
+    Escalate,
+    Failure,
+    Finding,
+    Outcome,
+    Outcomes,
+    Reject,
+    Revise,
+    Skipped,
+    Task,
+    Verdict,
+    placed,
+)
 from .desk import Desk
 from .ownership import Heartbeat, Held
 from .parts import Call
@@ -31,6 +45,8 @@ from .tracing import traced
 from .work import work_off
 from .workplace import Workplace
 from .written import (
+    failed_field,
+    failures_in,
     outcome_field,
     outcomes_in,
     plan_field,
@@ -38,11 +54,14 @@ from .written import (
     read_plan,
     read_verdict,
     resolved_field,
+    standing_in,
     verdict_field,
     write_outcome,
     write_plan,
     write_verdict,
 )
+
+logger = logging.getLogger(__name__)
 
 CRITIC = RESERVED + "critic"
 """The critic's claim."""
@@ -80,7 +99,7 @@ class Answer:
 class Live:
     """One run of a pipeline. `verdict` is the last one, `asked` the question it waits for.
 
-    `written` is what the board has of an interrupted run, None for a new one.
+    `written` is what the board has of an interrupted run, at these `versions`; None for a new one.
     """
 
     services: Services
@@ -90,7 +109,8 @@ class Live:
     run: Held
     heartbeat: Heartbeat
     tell: Teller
-    written: dict[str, Json] | None = None
+    written: Mapping[str, Json] | None = None
+    versions: Mapping[str, int] = field(default_factory=dict[str, int])
     answer: Answer | None = None
     verdict: Verdict | None = field(default=None, init=False)
     asked: Asked | None = field(default=None, init=False)
@@ -99,6 +119,7 @@ class Live:
     def __post_init__(self) -> None:
         self.execution = cast(UUID, self.principal.execution)
         self._written = dict(self.written or {})
+        self._failures = failures_in(self._written)
         self._place = Workplace(
             self.services, self.principal, run=self.run, heartbeat=self.heartbeat, resumed=self.written is not None
         )
@@ -127,10 +148,12 @@ class Live:
         if round > 1:
             self.tell("planned", round=round, count=len(plan))
         self.rounds = round
-        done = outcomes_in(self._written, plan)
-        for task in plan:
-            if task.id in done:
-                self._place.recall(TASK + task.id, self._written[outcome_field(round, task.id)])
+        done = standing_in(self._written, plan)
+        for name in outcomes_in(self._written, plan):
+            place = outcome_field(round, name)
+            self._place.recall(TASK + name, self._written[place])
+            if name not in done:
+                self._place.again[place] = self.versions[place]
         outcomes = await work_off(
             plan,
             self._work_on,
@@ -176,6 +199,10 @@ class Live:
             asked = f"{self.pipeline.name} on {goal if len(goal) <= 500 else goal[:499] + '…'}"
             desk = self._place.desk("critic", f"{RESERVED}decision/{round}", round)
             await desk.decide(asked, verdict.decision, reasons=verdict.reasons, evidence=verdict.evidence)
+
+    async def failed(self, error: str) -> None:
+        """Write that the run itself failed: when it goes on, what failed in the round without a verdict runs again."""
+        await self._place.conclude(failed_field(self._failures), {"error": error})
 
     # What nodes of a user's own may use
 
@@ -223,14 +250,18 @@ class Live:
         came = await attempt(step, self._place, self._retried)
         if not isinstance(came, Exhausted):
             self._written[field] = came
-        elif isinstance(came.error, PipelineError):
-            raise came.error
-        else:
-            raise RunFailed(
-                f"the {agent} failed in {came.attempts} attempt(s) with {came.words}; what was done is kept:"
-                f" resume execution {self.execution} when it is mended",
-                execution=self.execution,
-            ) from came.error
+            return
+        mended = f"what was done is kept: resume execution {self.execution} when it is mended"
+        match came.error:
+            case PipelineError() as error if agent == "planner":
+                raise error
+            case PipelineError() as error:
+                raise PipelineError(f"{error}; {mended}") from error
+            case TaskFailed() as error:
+                what = f"{error}; so {placed(f'the {agent} failed', came.where)}"
+            case _:
+                what = f"the {agent} failed in {came.attempts} attempt(s) with {came.told}"
+        raise RunFailed(f"{what}; {mended}", execution=self.execution) from came.error
 
     async def _work_on(self, task: Task) -> Outcome:
         """A task to its outcome."""
@@ -253,18 +284,19 @@ class Live:
         )
         came = await attempt(step, self._place, self._retried)
         if isinstance(came, Exhausted):
-            failure = write_outcome(Failure(task, came.words, came.attempts))
+            logger.debug("task %r failed", task.id, exc_info=came.error)
+            failure = write_outcome(Failure(task, came.words, came.attempts, came.where), self._failures)
             came = await self._place.conclude(step.field, failure, of=step.task)
         outcome = read_outcome(came, replace(task, needed={}))
         if isinstance(outcome, Failure):
-            self.tell("failed", round=task.round, task=task.id, agent=task.worker, text=outcome.error)
+            self.tell("failed", round=task.round, task=task.id, agent=task.worker, text=outcome.told)
         else:
             self.tell("finished", round=task.round, task=task.id, agent=task.worker)
         return outcome
 
     async def _skip(self, skipped: Skipped) -> None:
         task = skipped.task
-        await self._place.conclude(outcome_field(task.round, task.id), write_outcome(skipped))
+        await self._place.conclude(outcome_field(task.round, task.id), write_outcome(skipped, self._failures))
         self.tell("skipped", round=task.round, task=task.id, agent=task.worker, text=skipped.because)
 
     async def _judge(self, field: str, round: int, call: Call, *words: object) -> None:
@@ -325,7 +357,7 @@ class Live:
 
     def _retried(self, step: Step, attempt: int, why: Exhausted) -> None:
         name = step.work.id if step.work else ""
-        self.tell("retried", round=step.round, task=name, agent=step.agent, attempt=attempt, text=why.words)
+        self.tell("retried", round=step.round, task=name, agent=step.agent, attempt=attempt, text=why.told)
 
     def _timeout(self, task: Task | None) -> float:
         own = task.timeout if task is not None else None

@@ -4,6 +4,8 @@ Everything is done under the run's own claim. It alone may claim the run's steps
 it, since only an earlier attempt can have. So of two processes that believe to run the same execution, the one that was
 overtaken can neither begin a step nor write what came of one.
 
+What came of a step is written where nothing was, or over the very version that a run which had failed does again.
+
 A step that is run again in a later round (a task that is revised, the critic) is given, with its desk, the versions of
 the fields it wrote before: it may write over its own words without having read them, and still not over anybody
 else's. What came of a step says which fields it ``wrote``, so that another process knows it too.
@@ -31,6 +33,8 @@ from .services import Services
 class Workplace:
     """The claims, desks and results of one run. `resumed` says that another process may have been at it before.
 
+    `again` has the versions of results that do not stand: those are written over.
+
     Satisfies `attempt.Workplace`.
     """
 
@@ -47,6 +51,7 @@ class Workplace:
         self._outside = Outside(services.effects, self._execution)
         self._board = self._own_board(principal.agent, run)
         self._wrote: dict[str, dict[str, int]] = {}
+        self.again: dict[str, int] = {}
 
     async def hold(self, step: Step) -> Hold | There:
         """Claim a step; or what came of it, if the process that was overtaken still got there.
@@ -57,8 +62,10 @@ class Workplace:
         claim = await self._board.claim(step.task, self._lease, over=ANY)
         if claim is None:
             raise RuntimeError(f"the claim of {step.task!r} was refused to the run that may take it over")
-        if self._resumed and (there := await self._board.read(step.field)) is not None:
-            return There(value=there)
+        if self._resumed:
+            there, version = await self._board.read_versioned(step.field)
+            if there is not None and version > self.again.get(step.field, 0):
+                return There(value=there)
         held = self._heartbeat.keep(claim)
         desk = self.desk(step.agent, step.field, step.round, held=held, work=step.work, seen=self._wrote.get(step.task))
         return Hold(step=step, held=held, desk=desk)
@@ -67,7 +74,7 @@ class Workplace:
         """Write what came of a step, under its claim; what is there already stands, and is returned."""
         self._note(hold)
         board = self._own_board(hold.step.agent, hold.held)
-        came = await _written_once(board, hold.step.field, self._with_wrote(hold.step.task, value))
+        came = await self._written_once(board, hold.step.field, self._with_wrote(hold.step.task, value))
         hold.held.forget()
         return came
 
@@ -78,7 +85,7 @@ class Workplace:
 
     async def conclude(self, field: str, value: Json, *, of: str = "") -> Json:
         """Write what came of something without an attempt of its own, in the run's name; what is there stands."""
-        return await _written_once(self._board, field, self._with_wrote(of, value))
+        return await self._written_once(self._board, field, self._with_wrote(of, value))
 
     def recall(self, of: str, came: Json) -> None:
         """Know again, from what came of a step, which fields it wrote."""
@@ -142,8 +149,7 @@ class Workplace:
         wrote = self._wrote.get(of)
         return {**value, "wrote": {**wrote}} if wrote and isinstance(value, dict) else value
 
-
-async def _written_once(board: Board, field: str, value: Json) -> Json:
-    """Write a field that nobody wrote yet; what is there stands. What the field holds now."""
-    answer = await board.write(field, value)
-    return answer.value if isinstance(answer, Conflict) else value
+    async def _written_once(self, board: Board, field: str, value: Json) -> Json:
+        """Write a field that nobody wrote yet, or that is written again; else what is there stands. What it holds."""
+        answer = await board.write(field, value, expect=self.again.get(field, 0))
+        return answer.value if isinstance(answer, Conflict) else value

@@ -4,11 +4,16 @@
     ``lousa/outcome/<round>/<task>``  the task's one outcome
     ``lousa/verdict/<round>``         what the critic said
     ``lousa/resolved/<round>/<n>``    what came of a person's answer to it
+    ``lousa/failed/<n>``              why the run itself failed, from 0; written before the execution ends as failed
 
 An outcome also says which fields its task ``wrote``, and at which versions it knows them.
 
 A run that starts again reads these and does only what is not there. They are the whole state of a run: the graph's own
 state carries ids.
+
+A run that had failed does a little more again: in a round without a verdict, what failed or was skipped before the run
+failed does not stand (`standing_in`). Such an outcome says ``after`` how many failures of the run it came, so nothing
+has to be cleared, and a crash in the middle leaves both kinds told apart.
 """
 
 from __future__ import annotations
@@ -39,6 +44,11 @@ def verdict_field(round: int) -> str:
 def resolved_field(round: int, number: int) -> str:
     """Where the verdict lies that came of the answer to the `number`-th question about a round, from 0."""
     return f"lousa/resolved/{round}/{number}"
+
+
+def failed_field(number: int) -> str:
+    """Where the `number`-th failure of the run lies, from 0."""
+    return f"lousa/failed/{number}"
 
 
 def write_task(task: Task) -> dict[str, Json]:
@@ -77,17 +87,19 @@ def read_plan(written: Json, round: int) -> tuple[Task, ...]:
     return tuple(read_task(task, round) for task in cast(list[Json], written))
 
 
-def write_outcome(outcome: Outcome) -> dict[str, Json]:
-    """An outcome; its task is named by the field it is written to."""
+def write_outcome(outcome: Outcome, after: int = 0) -> dict[str, Json]:
+    """An outcome, `after` so many failures of the run; its task is named by the field it is written to."""
+    late: dict[str, Json] = {"after": after} if after else {}
     match outcome:
         case Finding():
             evidence = _evidence(outcome.evidence, f"the finding of task {outcome.task.id!r}")
             value = to_json(outcome.value, f"the finding of task {outcome.task.id!r}")
             return {"outcome": "found", "value": value, "evidence": evidence, "attempts": outcome.attempts}
         case Failure():
-            return {"outcome": "failed", "error": outcome.error, "attempts": outcome.attempts}
+            failed = {"error": outcome.error, "where": outcome.where, "attempts": outcome.attempts}
+            return {"outcome": "failed", **failed, **late}
         case Skipped():
-            return {"outcome": "skipped", "because": outcome.because}
+            return {"outcome": "skipped", "because": outcome.because, **late}
 
 
 def read_outcome(written: Json, task: Task) -> Outcome:
@@ -98,7 +110,8 @@ def read_outcome(written: Json, task: Task) -> Outcome:
             evidence = cast(list[Json], parts["evidence"])
             return Finding(parts["value"], evidence, task=task, attempts=cast(int, parts["attempts"]))
         case "failed":
-            return Failure(task, cast(str, parts["error"]), cast(int, parts["attempts"]))
+            where = cast(str, parts.get("where", ""))
+            return Failure(task, cast(str, parts["error"]), cast(int, parts["attempts"]), where)
         case _:
             return Skipped(task, cast(str, parts["because"]))
 
@@ -157,6 +170,28 @@ def outcomes_in(fields: Mapping[str, Json], plan: Sequence[Task]) -> dict[str, O
     """The outcomes that a board already has of a plan's tasks, by id."""
     written = {task.id: (task, fields.get(outcome_field(task.round, task.id))) for task in plan}
     return {name: read_outcome(value, task) for name, (task, value) in written.items() if value is not None}
+
+
+def failures_in(fields: Mapping[str, Json]) -> int:
+    """How often the run has failed."""
+    number = 0
+    while failed_field(number) in fields:
+        number += 1
+    return number
+
+
+def standing_in(fields: Mapping[str, Json], plan: Sequence[Task]) -> dict[str, Outcome]:
+    """The outcomes that a run which goes on with this plan keeps: what was found, what came after the run last failed,
+    and all of a round that was judged.
+    """
+    now = failures_in(fields)
+
+    def stands(outcome: Outcome) -> bool:
+        task = outcome.task
+        written = cast(dict[str, Json], fields[outcome_field(task.round, task.id)])
+        return outcome.ok or verdict_field(task.round) in fields or written.get("after", 0) == now
+
+    return {name: outcome for name, outcome in outcomes_in(fields, plan).items() if stands(outcome)}
 
 
 def verdict_in(fields: Mapping[str, Json], round: int) -> Verdict | None:

@@ -6,8 +6,9 @@
 
 What the run decided is returned: accepted, rejected, waiting with its question. What went wrong is raised. A planner
 or critic that fails in all its attempts, and a plan that cannot be run, end the execution as failed, and it can be
-resumed: what the workers found is kept, and what failed in the round that was not judged runs again. When a server is gone, or the process is told to stop, nothing is recorded,
-because nothing was decided: the execution stays as it is until somebody resumes it.
+resumed: what the workers found is kept, and what failed in the round that was not judged runs again. When a server is
+gone, or the process is told to stop, nothing is recorded, because nothing was decided: the execution stays as it is
+until somebody resumes it.
 
 The board outlives the execution by a day. What is looked up later has its decision and no outcomes; those are in the
 ledger.
@@ -212,7 +213,7 @@ async def _drive(
             raise  # nothing was decided
         except (PipelineError, RunFailed) as error:
             await _fail(services, live, error)
-            raise error.with_traceback(None)  # the graph's frames say nothing; the cause keeps its own
+            raise error.with_traceback(None) from error.__cause__  # which keeps its frames; the graph's say nothing
         except Exception as error:
             what = placed(f"{type(error).__name__}: {error}", whereabouts(error))
             failed = RunFailed(

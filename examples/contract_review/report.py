@@ -42,7 +42,7 @@ class Findings:
             assert isinstance(given, dict)
             name = str(given["document"])
             if isinstance(outcome, (Failure, Skipped)):
-                because = outcome.error if isinstance(outcome, Failure) else f"{outcome.because} did not succeed"
+                because = outcome.told if isinstance(outcome, Failure) else f"{outcome.because} did not succeed"
                 gathered.unread.append({"document": name, "clause": outcome.task.worker, "because": because})
                 continue
             gathered.evidence.update(str(item) for item in outcome.evidence)

@@ -12,8 +12,8 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import typer
 
-from ...infra.errors import LousaError
+from ...infra.errors import BadInput, ExecutionBusy, LousaError
 
 if TYPE_CHECKING:
     from ...infra.clock import Clock
@@ -47,11 +47,15 @@ class Frame:
         given = {"home": self.home, "tenant": self.tenant, **more}
         return settings.load(**{name: value for name, value in given.items() if value is not None})
 
-    def open(self, *, clock: Clock | None = None, **more: object) -> AbstractAsyncContextManager[Runtime]:
-        """A runtime under those settings."""
+    @asynccontextmanager
+    async def open(self, *, clock: Clock | None = None, **more: object) -> AsyncGenerator[Runtime]:
+        """A runtime under those settings, for as long as nobody stops its servers."""
         from ..app import open
+        from .served import while_served
 
-        return open(self.settings(**more), clock=clock)
+        settings = self.settings(**more)
+        async with open(settings, clock=clock) as runtime, while_served(settings):
+            yield runtime
 
     def command(self, *words: str) -> str:
         """A command line that a person may type here to the same effect: as `lousa` is reached, on the same data."""
@@ -84,7 +88,8 @@ class Frame:
     def _explain(self, error: BaseException, words: str, code: int) -> int:
         if self.debug:
             traceback.print_exception(error)
-        say(f"error: {words}", *self.on_interrupt)
+        helps = not isinstance(error, (BadInput, ExecutionBusy))  # else going on would meet the same, or is under way
+        say(f"error: {words}", *(self.on_interrupt if helps else ()))
         return code
 
 

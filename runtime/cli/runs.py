@@ -85,8 +85,8 @@ def plainly(result: Result) -> dict[str, object]:
 def _outcome(outcome: Outcome) -> dict[str, object]:
     task = {"task": outcome.task.id, "worker": outcome.task.worker, "round": outcome.task.round}
     match outcome:
-        case Failure(error=error, attempts=attempts):
-            return {**task, "outcome": "failed", "error": error, "attempts": attempts}
+        case Failure(error=error, where=where, attempts=attempts):
+            return {**task, "outcome": "failed", "error": error, "where": where, "attempts": attempts}
         case Skipped(because=because):
             return {**task, "outcome": "skipped", "because": because}
         case found:
@@ -108,8 +108,8 @@ def in_lines(result: Result) -> list[str]:
     lines = concluded(result)
     for outcome in result.outcomes:
         match outcome:
-            case Failure(task=task, error=error, attempts=attempts):
-                lines.append(f"  {task.id} failed after {attempts} attempts: {error}")
+            case Failure(task=task, told=told, attempts=attempts):
+                lines.append(f"  {task.id} failed after {attempts} attempts: {told}")
             case Skipped(task=task, because=because):
                 lines.append(f"  {task.id} was skipped, because {because} did not succeed")
             case _:

@@ -133,12 +133,54 @@ def slow(order: Order) -> Pipeline:
     return Pipeline(planner, workers=[idle], critic=critic, retries=0)
 
 
+def mended(order: Order) -> Pipeline:
+    """A worker that fails as long as a file is there, one that needs it, and a critic that wants all values."""
+
+    async def planner(desk: Desk, goal: Any) -> list[Task]:
+        return [Task("count", 1), Task("count", 2), Task("count", 3, needs=["count-2"])]
+
+    async def count(desk: Desk, task: Any) -> Finding:
+        order.note(f"start {task.id}")
+        add: Callable[[Any], Any] = lambda value: (value or 0) + task.input  # noqa: E731
+        await desk.board.update("sum", add)
+        broken = os.path.exists(order.words["broken"])  # noqa: ASYNC240  # the test takes it away
+        if not broken:
+            order.moment(f"{task.id} mended")
+        elif task.id == "count-2":
+            raise ZeroDivisionError("not yet mended")
+        return Finding(task.input)
+
+    async def critic(desk: Desk, findings: Outcomes) -> Accept:
+        order.moment("critic")
+        values: list[Any] = [finding.value for finding in findings]
+        order.moment("all there")
+        return Accept(sum(values))
+
+    return Pipeline(planner, workers=[count], critic=critic, retries=0, parallel=1)
+
+
 def quickly(texts: Sequence[str], query: bool) -> Any:
     """Vectors in no time: nobody recalls anything here, and a model would take most of a child's life."""
     return numpy.ones((len(texts), 384), dtype=numpy.float32)
 
 
-PIPELINES: dict[str, Callable[[Order], Pipeline]] = {"words": words, "mail": mail, "slow": slow}
+PIPELINES: dict[str, Callable[[Order], Pipeline]] = {"words": words, "mail": mail, "slow": slow, "mended": mended}
+
+
+def with_moments(order: Order, executions: Any) -> None:
+    """The row of the execution moves between two moments, wherever it is taken up again or ends."""
+
+    def watched(name: str, move: Callable[..., Any]) -> Callable[..., Any]:
+        async def moved(*words: Any, **more: Any) -> Any:
+            order.moment(f"before {name}")
+            came = await move(*words, **more)
+            order.moment(f"after {name}")
+            return came
+
+        return moved
+
+    executions.reopen = watched("reopen", executions.reopen)
+    executions.finish = watched("finish", executions.finish)
 
 
 async def obey(order: Order) -> dict[str, Any]:
@@ -153,6 +195,7 @@ async def obey(order: Order) -> dict[str, Any]:
         tenant=asked["tenant"],
         lease=lease,
     ) as runtime:
+        with_moments(order, runtime.services.executions)
         try:
             if "execution" in asked:
                 given = {"answer": asked["answer"]} if "answer" in asked else {}

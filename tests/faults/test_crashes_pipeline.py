@@ -165,6 +165,59 @@ async def test_a_process_killed_again_and_again_at_any_moment_finishes_with_the_
 
 
 @pytest.mark.parametrize(
+    ("moment", "again"),
+    [
+        ("before finish", Counter[str]()),
+        ("after finish", Counter[str]()),
+        ("before reopen", Counter[str]()),
+        ("after reopen", Counter[str]()),
+        ("count-2 mended", Counter({"start count-2": 1})),
+        ("count-3 mended", Counter({"start count-3": 1})),
+        ("all there", Counter[str]()),
+    ],
+)
+async def test_a_failed_run_that_is_mended_and_killed_while_it_goes_on_runs_again_only_what_failed(
+    nursery: Nursery, connections: Connections, tenant: str, tmp_path: Path, moment: str, again: Counter[str]
+):
+    log, broken = tmp_path / "log", tmp_path / "broken"
+    broken.touch()
+    told = nursery.do("mended", tenant, log, goal=None, die=moment, broken=str(broken))
+    execution = await execution_of(connections, tenant)
+    broken.unlink()
+    if moment.endswith("finish"):
+        assert told == {"code": -signal.SIGKILL}
+    else:
+        assert told["error"] == "RunFailed" and told["text"].startswith("task 'count-2' failed: ZeroDivisionError")
+        died = nursery.do("mended", tenant, log, execution=execution, die=moment, broken=str(broken))
+        assert died == {"code": -signal.SIGKILL}
+    result = nursery.do("mended", tenant, log, execution=execution, broken=str(broken))
+    assert (result["status"], result["decision"]) == ("accepted", 6), result
+    assert result["board"] == {"sum": 6}  # what the failed attempt added was not added again
+    once = Counter({"start count-1": 1, "start count-2": 2, "start count-3": 1})
+    assert Counter(log.read_text().splitlines()) == once + again
+
+
+async def test_a_failed_run_that_is_mended_and_killed_again_and_again_finishes_with_the_same_totals(
+    nursery: Nursery, connections: Connections, tenant: str, tmp_path: Path
+):
+    log, broken = tmp_path / "log", tmp_path / "broken"
+    broken.touch()
+    assert nursery.do("mended", tenant, log, goal=None, broken=str(broken))["error"] == "RunFailed"
+    broken.unlink()
+    execution = await execution_of(connections, tenant)
+    chance = random.Random(11)
+    for _ in range(8):
+        started = nursery.start("mended", tenant, log, execution=execution, broken=str(broken))
+        await asyncio.sleep(chance.uniform(0.02, 0.25))
+        os.kill(started[0], signal.SIGKILL)
+        if "status" in nursery.end(started):
+            break
+    result = nursery.do("mended", tenant, log, execution=execution, broken=str(broken))
+    assert (result["status"], result["decision"], result["board"]) == ("accepted", 6, {"sum": 6})
+    assert log.read_text().splitlines().count("start count-1") == 1
+
+
+@pytest.mark.parametrize(
     ("moment", "sent", "status"),
     [
         ("before", 1, "accepted"),

@@ -126,14 +126,23 @@ def test_only_a_critic_that_declares_it_says_what_answers_mean():
 
 def test_outcomes_are_a_list_that_knows_what_failed_and_why():
     a, b, c = (Task("w", id=name) for name in "abc")
-    first = [Finding(1, task=a), Failure(b, "ValueError: no", 3), Skipped(c, "b")]
+    first = [Finding(1, task=a), Failure(b, "ValueError: no", 3, "b.py:3 in b"), Skipped(c, "b")]
     outcomes = Outcomes([Finding(2, task=b)], first)
     assert len(outcomes) == 1 and outcomes[0].ok and outcomes.of("b") is outcomes[0]
     assert [outcome.task.id for outcome in outcomes.latest] == ["a", "b", "c"]
     assert (len(outcomes.latest.found), len(outcomes.latest.failed), len(outcomes.latest.skipped)) == (2, 0, 1)
     with pytest.raises(KeyError):
         outcomes.of("c")
-    for outcome, says in ((first[1], "failed in 3 attempt"), (first[2], "skipped because 'b'")):
+    for outcome, says in (
+        (first[1], r"^task 'b' failed: ValueError: no \(b.py:3 in b\);"),
+        (first[2], "skipped because 'b'"),
+    ):
         assert not outcome.ok and outcome.evidence == ()
         with pytest.raises(TaskFailed, match=says):
             _ = outcome.value
+
+
+def test_a_task_can_be_a_key_whatever_its_input():
+    first, again = Task("count", {"file": ["a"]}, id="a"), Task("count", {"file": ["a"]}, id="a", round=2)
+    assert {first: 1, again: 2, Task("count", {"file": ["a"]}, id="a"): 3} == {first: 3, again: 2}
+    assert hash(first) == hash(Task("count", {"file": ["b"]}, id="a")) and first != Task("count", 1, id="a")

@@ -9,6 +9,8 @@ import pytest
 from lousa.agents.contract import Accept, Escalate, Failure, Finding, Outcome, Reject, Revise, Skipped, Task, Verdict
 from lousa.agents.plan import MOST_TASKS, check_plan
 from lousa.agents.written import (
+    failed_field,
+    failures_in,
     outcome_field,
     plan_field,
     plans_in,
@@ -16,6 +18,7 @@ from lousa.agents.written import (
     read_plan,
     read_verdict,
     resolved_field,
+    standing_in,
     verdict_field,
     verdict_in,
     write_outcome,
@@ -108,7 +111,7 @@ def test_plans_outcomes_and_verdicts_are_read_as_they_were_written():
     assert read_plan(write_plan(PLANNED), 1) == PLANNED
     outcomes: list[Outcome] = [
         Finding({"x": 1}, ["page 3"], task=PLANNED[0], attempts=2),
-        Failure(PLANNED[0], "ValueError: no", 3),
+        Failure(PLANNED[0], "ValueError: no", 3, "a.py:3 in a"),
         Skipped(PLANNED[0], "a-9"),
     ]
     assert [read_outcome(write_outcome(outcome), PLANNED[0]) for outcome in outcomes] == outcomes
@@ -142,3 +145,21 @@ def test_the_rounds_that_were_begun_are_known_from_the_board_also_after_an_answe
     assert len(plans_in(fields)) == 1
     fields[outcome_field(2, "a-1")] = done
     assert [[task.round for task in plan] for plan in plans_in(fields)] == [[1, 1], [2]]
+
+
+def test_after_the_run_has_failed_what_failed_before_does_not_stand_unless_its_round_was_judged():
+    plan = check_plan([Task("a"), Task("a"), Task("a", needs=["a-2"])], ["a"])
+    fields: dict[str, Json] = {
+        outcome_field(1, "a-1"): write_outcome(Finding(1)),
+        outcome_field(1, "a-2"): write_outcome(Failure(plan[1], "ValueError: no")),
+        outcome_field(1, "a-3"): write_outcome(Skipped(plan[2], "a-2")),
+    }
+    assert list(standing_in(fields, plan)) == ["a-1", "a-2", "a-3"]
+    fields[failed_field(0)] = {"error": "no"}
+    assert failures_in(fields) == 1 and list(standing_in(fields, plan)) == ["a-1"]
+    fields[outcome_field(1, "a-2")] = write_outcome(Failure(plan[1], "ValueError: still"), after=1)
+    assert list(standing_in(fields, plan)) == ["a-1", "a-2"]
+    fields[failed_field(1)] = {"error": "no"}
+    assert list(standing_in(fields, plan)) == ["a-1"]
+    fields[verdict_field(1)] = write_verdict(Escalate("what now?"))
+    assert list(standing_in(fields, plan)) == ["a-1", "a-2", "a-3"]
