@@ -18,7 +18,7 @@ from psycopg.errors import IdleInTransactionSessionTimeout
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
+from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -77,6 +77,12 @@ class Connections:
                 f"Postgres at {without_password(self.postgres_url)} does not answer:"
                 " is it running, is LOUSA_POSTGRES_URL right?"
             ) from error
+
+    def give_up(self) -> None:
+        """The servers will not come back while this is open: whatever still asks them fails at once."""
+        self._pool.timeout = 0.1
+        for client in (self.redis, self.blocking_redis):
+            client.set_retry(Retry(NoBackoff(), 0))
 
     @asynccontextmanager
     async def transaction(self, principal: Principal, *, pipelined: bool = False) -> AsyncGenerator[Connection]:

@@ -18,7 +18,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,8 +161,7 @@ class EmbeddedServers:
         return any(new for _, new in done.values())
 
     def _asked_to_stop(self) -> bool:
-        seen = (lives.read(server.life) for server in self._servers.values())
-        return any(life is not None and life.stopping == "asked" for life in seen)
+        return _marked(self._servers.values())
 
     async def _watch(self) -> None:
         pause = WATCH_EVERY
@@ -223,7 +222,10 @@ async def stop(home: Path, *, force: bool = False) -> list[str]:
         if not (unused or force):
             pids = homes.sharers_of(home)
             who = f" by {', '.join(map(str, pids))}" if pids else ""
-            raise HomeInUse(f"the servers of {str(home)!r} are in use{who}; end those processes, or force the stop")
+            raise HomeInUse(
+                f"the servers of {str(home)!r} are in use{who}; end those processes, or stop the servers"
+                " all the same with --force: what runs on them is interrupted, and can be resumed"
+            )
         return await _dismiss_all(home, "last" if unused else "asked")
 
 
@@ -244,6 +246,15 @@ async def status(home: Path) -> Status:
         in_use=await _in_use(home),
         sharers=homes.sharers_of(home),
     )
+
+
+def stopped_on_purpose(home: Path, need: Collection[str] = BOTH) -> bool:
+    """Whether somebody stopped servers of a home while they were in use, and nobody has started them since."""
+    return _marked(server for name, server in _servers(home).items() if name in need)
+
+
+def _marked(servers: Iterable[Server]) -> bool:
+    return any((life := lives.read(server.life)) is not None and life.stopping == "asked" for server in servers)
 
 
 def _servers(home: Path) -> dict[str, Server]:

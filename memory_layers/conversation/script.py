@@ -109,6 +109,7 @@ async def _send(client: Redis, *words: Word) -> object:
 def _ours(error: Exception) -> Exception:
     if isinstance(error, _AWAY) or (isinstance(error, ResponseError) and str(error).startswith(_CANNOT_WRITE)):
         return ServerUnavailable(
-            f"the board's server failed ({error}): is Redis running, has it disk and memory, is LOUSA_REDIS_URL right?"
+            f"the board's server failed ({error}): was it stopped, has it disk and memory, is LOUSA_REDIS_URL right if"
+            " it is set?"
         )
     return error

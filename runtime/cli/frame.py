@@ -54,7 +54,7 @@ class Frame:
         from .served import while_served
 
         settings = self.settings(**more)
-        async with open(settings, clock=clock) as runtime, while_served(settings):
+        async with open(settings, clock=clock) as runtime, while_served(settings, runtime.services.connections):
             yield runtime
 
     def command(self, *words: str) -> str:
