@@ -17,6 +17,8 @@ from ..memory_layers.contract import Freshness, Query
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.execution.decisions import decision_value
+from ..memory_layers.knowledge.facts import name_key
+from ..memory_layers.knowledge.postgres import Edge, Entity, Path
 from ..memory_layers.receipts import Receipt
 from ..memory_layers.records import TRUST, Fact, Json, Memory, MemoryKind, Recall, Scope, Source
 from .contract import Evidence
@@ -180,6 +182,22 @@ class Remembering:
             freshness=freshness,
         )
         return await self._services.recaller.recall(self.principal, asked)
+
+    async def facts(self, about: str, *, hops: int = 1, as_of: datetime | None = None) -> list[Edge]:
+        """The facts that name `about` as subject or as thing, now or `as_of`; with `hops` those of its neighbours too.
+
+        A name is compared whole, without case and accents.
+        """
+        thing = Entity(name_key(about), about)
+        await self._services.router.caught_up(self.principal, self._services.settings.deadline)
+        async with self._services.connections.transaction(self.principal) as connection:
+            knowledge = self._services.knowledge
+            return await knowledge.neighbourhood(connection, self.principal, [thing], hops=hops, as_of=as_of)
+
+    async def paths(self, a: str, b: str, *, as_of: datetime | None = None) -> list[Path]:
+        """How `a` and `b` are connected: the shortest chains of facts, each with the sentence it reads as."""
+        async with self._services.connections.transaction(self.principal) as connection:
+            return await self._services.knowledge.paths(connection, self.principal, a, b, as_of=as_of)
 
     async def _keep(
         self,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..memory_layers.execution.effects import Effects
     from ..memory_layers.execution.executions import Executions
     from ..memory_layers.execution.transcript import Transcript
+    from ..memory_layers.knowledge.postgres import KnowledgeLayer
     from ..memory_layers.recall import Recaller
     from ..memory_layers.router import Router
     from .ownership import Life
@@ -33,4 +34,5 @@ class Services:
     transcript: Transcript
     router: Router
     recaller: Recaller
+    knowledge: KnowledgeLayer
     life: Life

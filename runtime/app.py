@@ -222,6 +222,7 @@ async def _assemble(settings: Settings, clock: Clock, stack: AsyncExitStack) -> 
         recaller=Recaller(
             connections, context, knowledge, caught_up=router.caught_up, clock=clock, settings=settings, policy=policy
         ),
+        knowledge=knowledge,
         life=life,
     )
 

@@ -52,3 +52,12 @@ def subject_of(document: Document, names: Sequence[str]) -> str:
     if len(title) > 90:
         title = title[:90].rsplit(" ", 1)[0] + "…"
     return f"{title} ({' / '.join(names[:2])})" if names else title
+
+
+def predicates(clause: str) -> frozenset[str]:
+    """The predicates that `facts` may state about a clause."""
+    if clause == "parties":
+        return frozenset({"party"})
+    return frozenset(
+        _PREDICATES.get((clause, attribute.name), attribute.name) for attribute in ATTRIBUTES.get(clause, ())
+    )

@@ -13,25 +13,23 @@ version which says something else supersedes it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from lousa import Accept, Desk, Finding, Hit, Outcomes, Pipeline, Result, Revise, Task
+from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Result, Revise, Task
 from lousa.infra.errors import BadInput
+from lousa.memory_layers.conversation.board import ANY
 from lousa.memory_layers.records import Json
 from rich.console import RenderableType
 
 from . import contradictions as disagreements
+from . import earlier as past
 from . import report as reports
-from .clauses import CLAUSES, find, second_look
+from .clauses import CLAUSES, Quotation, find, second_look
 from .documents import Document, DocumentError, document, read_document
-from .facts import facts
-from .parties import party_names
+from .facts import facts, predicates
 from .report import Findings, JsonObject, as_json, objects
-
-RULES = 1
-"""Raised whenever the readers would find something else in the same text: older memories are then read anew."""
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -47,11 +45,18 @@ def goal(arguments: list[str]) -> Json:
             raise BadInput(
                 f"two files are called {path.name!r}: findings name their document, so give them different names"
             )
-        try:
-            read_document(path)
-        except DocumentError as error:
-            raise BadInput(str(error)) from error
+        _read(path)
     return {"files": [str(path.absolute()) for path in paths]}
+
+
+def _read(path: Path) -> Document:
+    try:
+        path.name.encode()
+        return read_document(path)
+    except UnicodeEncodeError as error:
+        raise BadInput(f"the name of {str(path)!r} is not UTF-8: findings name their document, so rename it") from error
+    except DocumentError as error:
+        raise BadInput(str(error)) from error
 
 
 def _agreements(path: Path) -> list[Path]:
@@ -63,48 +68,36 @@ def _agreements(path: Path) -> list[Path]:
     return inside
 
 
-async def planner(desk: Desk, goal: Mapping[str, Json]) -> Sequence[Task]:
+async def planner(desk: Desk, goal: Json) -> Sequence[Task]:
     """One task a clause and document; for a document that is known, one task that remembers."""
-    files = goal["files"]
-    assert isinstance(files, list)
-    documents = [await asyncio.to_thread(read_document, Path(str(file))) for file in files]
+    if not isinstance(goal, dict) or not isinstance(files := goal.get("files"), list) or not files:
+        raise BadInput('the goal of a review is {"files": ["agreement.txt", …]}')
+    documents = [await asyncio.to_thread(_read, Path(str(file))) for file in files]
+    agreements = {past.agreement_of(one) for one in documents}
+    versions = {one.digest for one in documents}
     tasks: list[Task] = []
     for one in documents:
         await desk.board.write(f"documents/{one.name}", one.text)
-        known, earlier = await _earlier_reviews(desk, one, {d.name for d in documents})
+        known = await past.of_version(desk, one.digest)
+        before = await past.newest(desk, past.agreement_of(one))
+        newer = before is not None and not any(before.digest.endswith(digest[:16]) for digest in versions)
+        if before is not None and newer:
+            await desk.board.write(f"earlier/{one.name}", before.as_json())
+        given: JsonObject = {"document": one.name, "newer": newer}
         if known is not None:
-            memory: JsonObject = {"id": str(known.id), "findings": known.value}
-            tasks.append(Task("archivist", {"document": one.name, "memory": memory}, id=f"archivist/{one.name}"))
-            continue
-        tasks += [Task(clause, {"document": one.name}, id=f"{clause}/{one.name}") for clause in CLAUSES]
-        if earlier is not None:
-            since = earlier.occurred_at.date().isoformat()
-            await desk.board.write(f"earlier/{one.name}", {"since": since, "findings": earlier.value})
+            tasks.append(Task("archivist", {**given, "review": known.as_json()}, id=_id("archivist", one)))
+        else:
+            tasks += [Task(clause, given, id=_id(clause, one)) for clause in CLAUSES]
+        for review in await past.related(desk, one, agreements):
+            kept = review.document()
+            if kept is not None:
+                await desk.board.write(f"known/{kept.name}", review.as_json(), expect=ANY)
     return tasks
 
 
-async def _earlier_reviews(desk: Desk, one: Document, at_hand: set[str]) -> tuple[Hit | None, Hit | None]:
-    """The memory of the same characters, and the newest of another version: of that name, or its parties and title."""
-    subject = _subject(one)
-    hits = [
-        hit for hit in await desk.recall(_label(one), k=10, kinds=["semantic"]) if hit.metadata.get("rules") == RULES
-    ]
-    same = next((hit for hit in hits if hit.metadata.get("digest") == one.digest), None)
-    others = [
-        hit
-        for hit in hits
-        if hit.metadata.get("document") == one.name
-        or (hit.metadata.get("subject") == subject and hit.metadata.get("document") not in at_hand)
-    ]
-    return same, max(others, key=lambda hit: hit.occurred_at, default=None)
-
-
-def _label(one: Document) -> str:
-    return f"Review of {one.name} ({one.digest[:16]}): {_subject(one)}"
-
-
-def _subject(one: Document) -> str:
-    return f"{disagreements.title_of(one)} · {' · '.join(sorted(party_names(one)))}"
+def _id(worker: str, one: Document, ending: str = "") -> str:
+    name = one.name if len(one.name) <= 120 else f"{one.name[:100]}…{one.digest[:8]}"
+    return f"{worker}/{name}{ending}"
 
 
 def reader(clause: str) -> Callable[[Desk, Task], Awaitable[Finding]]:
@@ -115,30 +108,52 @@ def reader(clause: str) -> Callable[[Desk, Task], Awaitable[Finding]]:
         look = find if task.round == 1 else second_look
         quotations = await asyncio.to_thread(look, clause, one)
         await desk.board.write(f"found/{one.name}/{clause}", len(quotations))
-        certain = await asyncio.to_thread(facts, one, quotations)
-        for number, (subject, predicate, value) in enumerate(certain):
-            if (predicate == "party") == (clause == "parties"):
-                many = predicate == "party"
-                await desk.state_fact(subject, predicate, value, many=many, scope="tenant", key=f"fact-{number}")
+        if task.round == 1:  # what a second look found is not certain enough to be a fact
+            await _state_facts(desk, one, clause, quotations)
+            await _withdraw_facts(desk, task, one, clause, quotations)
         return Finding([as_json(one.name, quotation) for quotation in quotations])
 
     read.__name__ = clause
     return read
 
 
+async def _state_facts(desk: Desk, one: Document, clause: str, quotations: Sequence[Quotation]) -> None:
+    """What a clause fixes goes into the graph."""
+    certain = await asyncio.to_thread(facts, one, quotations)
+    for subject, predicate, value in certain:
+        if predicate in predicates(clause):
+            party = predicate == past.PARTY
+            await desk.state_fact(subject, predicate, value, many=party, object_is_entity=party, scope="tenant")
+
+
+async def _withdraw_facts(desk: Desk, task: Task, one: Document, clause: str, quotations: Sequence[Quotation]) -> None:
+    """What an earlier version fixed and this one no longer speaks of is not so any more."""
+    given = task.input
+    if not isinstance(given, dict) or not given["newer"]:
+        return
+    said = {(predicate, value) for _, predicate, value in await asyncio.to_thread(facts, one, quotations)}
+    for edge in await desk.facts(past.agreement_of(one)):
+        if edge.predicate in predicates(clause) and (edge.predicate, edge.object) not in said:
+            await desk.forget(edge.id, f"{one.name} no longer says so")
+
+
 async def archivist(desk: Desk, task: Task) -> Finding:
     """Brings back what was found in the same characters another day; a quotation that no longer fits is an error."""
     one = await _document(desk, task)
     given = task.input
-    assert isinstance(given, dict) and isinstance(given["memory"], dict)
-    found = given["memory"]["findings"]
-    for item in objects(found):
+    assert isinstance(given, dict) and isinstance(given["review"], dict)
+    review = given["review"]
+    found: list[JsonObject] = [{**item, "document": one.name} for item in objects(review["findings"])]
+    for item in found:
         start, end = item["start"], item["end"]
         assert isinstance(start, int) and isinstance(end, int)
         if one.text[start:end] != item["text"]:
-            raise ValueError(f"memory {given['memory']['id']} quotes what {one.name!r} does not say")
+            raise ValueError(f"memory {review['memory']} quotes what {one.name!r} does not say")
+    if given["newer"]:  # an older version is in force again
+        for clause in CLAUSES:
+            await _state_facts(desk, one, clause, [q for q in reports.quotations(found) if q.clause == clause])
     saved = len(one.text) // CHARACTERS_PER_TOKEN
-    return Finding({"recalled": found, "tokens_saved": saved}, evidence=[given["memory"]["id"]])
+    return Finding({"recalled": [*found], "tokens_saved": saved}, evidence=[review["memory"]])
 
 
 async def _document(desk: Desk, task: Task) -> Document:
@@ -164,29 +179,40 @@ async def critic(desk: Desk, findings: Outcomes) -> Accept | Revise:
         for one in documents
     }
     again = [
-        Task(clause, {"document": name}, id=f"{clause}/{name}/again")
-        for name, clauses in missing.items()
-        for clause in clauses
+        Task(clause, {"document": one.name, "newer": False}, id=_id(clause, one, "/again"))
+        for one in documents
+        for clause in missing[one.name]
     ]
     if again and not findings.earlier:
         return Revise(again, f"{len(again)} clauses that one would expect were not found at first sight")
     quotations = {one.name: found.quotations(one.name) for one in documents}
     missing = {one.name: disagreements.missing(one, quotations[one.name]) for one in documents}
-    disagreeing = await asyncio.to_thread(disagreements.contradictions, documents, quotations)
+    known = await _known(desk)
+    compared = await asyncio.to_thread(
+        disagreements.contradictions,
+        [*documents, *(one for one, _ in known)],
+        {**quotations, **{one.name: reports.quotations(items) for one, items in known}},
+    )
+    disagreeing = [found for found in compared if not quotations.keys().isdisjoint(found.documents)]
     changed = await _changed(desk, found)
+    found.recalled_otherwise = sum(len(items) for _, items in known)
     review = reports.review_of(list(quotations), found, disagreeing, missing, changed)
     for one in documents:
-        if one.name not in found.recalled and not found.unread_of(one.name):
-            await desk.remember(
-                _label(one),
-                kind="semantic",
-                scope="tenant",
-                value=[*found.found[one.name]],
-                metadata={"document": one.name, "digest": one.digest, "subject": _subject(one), "rules": RULES},
-                key=f"review/{one.name}",
-            )
+        if one.name in found.recalled:
+            await past.confirm(desk, one)
+        elif not found.unread_of(one.name):
+            await past.remember(desk, one, found.found[one.name])
     await desk.board.write("review", review)
     return Accept(reports.summary(review), reasons=reports.reasons(review), evidence=sorted(found.evidence))
+
+
+async def _known(desk: Desk) -> list[tuple[Document, list[JsonObject]]]:
+    """Documents of earlier days between the same parties, and what was found in them."""
+    known: list[tuple[Document, list[JsonObject]]] = []
+    for field, review in (await desk.board.read_all("known/*")).items():
+        assert isinstance(review, dict)
+        known.append((_opened(field.removeprefix("known/"), str(review["text"])), objects(review["findings"])))
+    return known
 
 
 async def _changed(desk: Desk, found: Findings) -> list[JsonObject]:

@@ -29,6 +29,7 @@ class Findings:
 
     found: dict[str, list[JsonObject]] = field(default_factory=lambda: defaultdict(list))
     recalled: dict[str, int] = field(default_factory=dict[str, int])
+    recalled_otherwise: int = 0
     tokens_saved: int = 0
     unread: list[JsonObject] = field(default_factory=list[JsonObject])
     evidence: set[str] = field(default_factory=set[str])
@@ -63,15 +64,17 @@ class Findings:
 
     def quotations(self, name: str) -> list[Quotation]:
         """What was quoted from one document."""
-        return [
-            Quotation(
-                clause=str(item["clause"]),
-                start=int(str(item["start"])),
-                end=int(str(item["end"])),
-                text=str(item["text"]),
-            )
-            for item in self.found[name]
-        ]
+        return quotations(self.found[name])
+
+
+def quotations(items: Sequence[JsonObject]) -> list[Quotation]:
+    """Findings as the rules know them."""
+    return [
+        Quotation(
+            clause=str(item["clause"]), start=int(str(item["start"])), end=int(str(item["end"])), text=str(item["text"])
+        )
+        for item in items
+    ]
 
 
 def as_json(name: str, quotation: Quotation) -> JsonObject:
@@ -109,7 +112,7 @@ def review_of(
         ],
         "unread": [*findings.unread],
         "changed": [*changed],
-        "recalled": sum(findings.recalled.values()),
+        "recalled": sum(findings.recalled.values()) + findings.recalled_otherwise,
         "tokens_saved": findings.tokens_saved,
         "documents": [*names],
     }
