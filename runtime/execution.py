@@ -213,7 +213,8 @@ async def _drive(
             raise  # nothing was decided
         except (PipelineError, RunFailed) as error:
             await _fail(services, live, error)
-            raise error.with_traceback(None) from error.__cause__  # which keeps its frames; the graph's say nothing
+            error.__notes__ = []  # like the frames, the graph's: they say nothing; the cause keeps its own
+            raise error.with_traceback(None) from error.__cause__
         except Exception as error:
             what = placed(f"{type(error).__name__}: {error}", whereabouts(error))
             failed = RunFailed(
@@ -233,7 +234,7 @@ def _naming(execution: UUID) -> Generator[None]:
         yield
     except BaseException as error:
         if str(execution) not in str(error):
-            on = "" if isinstance(error, BadInput) else f"; `await runtime.resume({str(execution)!r})` goes on with it"
+            on = "" if isinstance(error, BadInput) else f"; `runtime.resume({str(execution)!r}, pipeline)` goes on"
             error.add_note(f"this was execution {execution}{on}")
         raise
 
