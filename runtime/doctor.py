@@ -19,17 +19,15 @@ from typing import Any, Literal, cast
 from psycopg.rows import dict_row
 from redis.exceptions import ResponseError
 
-from ..agents.ownership import RUN
 from ..infra.connections import Connections, without_password
 from ..infra.errors import LousaError
 from ..infra.migrate import known
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
-from ..memory_layers.conversation.claims import holder_of
 from ..memory_layers.conversation.keys import board_keys
-from ..memory_layers.conversation.script import command
 from ..memory_layers.embedding import load as load_embedder
 from ..memory_layers.journal import Journal
+from .deserted import deserted
 
 State = Literal["ok", "note", "wrong"]
 Row = Mapping[str, Any]
@@ -208,7 +206,7 @@ async def _work(connections: Connections) -> AsyncIterator[Check]:
     said = f"{standing['open']} open, {standing['waiting']} of them wait for a person"
     yield Check(what="executions", state="note" if standing["waiting"] else "ok", said=said)
     for board in boards:
-        if board["status"] == "running" and await _deserted(connections, board):
+        if board["status"] == "running" and await deserted(connections, board["tenant"], board["id"]):
             said = f"nobody runs it: lousa resume {board['id']} --tenant {shlex.quote(board['tenant'])}"
             yield Check(what="interrupted", state="note", said=said)
     if standing["undrained"]:
@@ -219,15 +217,6 @@ async def _work(connections: Connections) -> AsyncIterator[Check]:
     for check in debts_owed(debts):
         yield check
     yield await _large_values(connections, boards)
-
-
-async def _deserted(connections: Connections, board: Row) -> bool:
-    """Whether an execution that should be running is held by nobody, or by somebody who no longer says so."""
-    holder = await holder_of(connections, board_keys(board["tenant"], board["id"]).claims, RUN)
-    if holder is None:
-        return True
-    seconds, _ = cast("tuple[int, int]", await command(connections.redis, "TIME"))
-    return holder.until.timestamp() < int(seconds)
 
 
 async def _journals(connections: Connections) -> AsyncIterator[Check]:

@@ -1,4 +1,4 @@
-"""The command line: nine verbs, each a function that says what it takes and hands it on.
+"""The command line: eleven verbs, each a function that says what it takes and hands it on.
 
 Here stand only names, options and help, so that `lousa --help` is there at once: what a verb does is imported when it
 is asked for. `frame` runs it, turns every error into one line with a way out, and decides the exit code.
@@ -160,8 +160,36 @@ def remember(
 
 
 @app.command()
+def confirm(
+    context: typer.Context,
+    memory: Annotated[str, typer.Argument(metavar="ID", help="The memory.")],
+    reason: Annotated[str, typer.Option(help="Why; it stands in the audit ledger.")],
+    json: AsJson = False,
+) -> None:
+    """Let a memory out of quarantine."""
+    from . import memories
+
+    outer = frame.of(context)
+    outer.perform(memories.confirm(outer, memory, reason=reason, json=json))
+
+
+@app.command()
+def forget(
+    context: typer.Context,
+    memory: Annotated[str, typer.Argument(metavar="ID", help="The memory.")],
+    reason: Annotated[str, typer.Option(help="Why; it stands in the audit ledger.")],
+    json: AsJson = False,
+) -> None:
+    """Withdraw a memory: no recall brings it back."""
+    from . import memories
+
+    outer = frame.of(context)
+    outer.perform(memories.forget(outer, memory, reason=reason, json=json))
+
+
+@app.command()
 def trail(context: typer.Context, execution: Identifier, json: AsJson = False) -> None:
-    """Who did what in an execution, in order."""
+    """Who did what in an execution and why, in order."""
     from . import trails
 
     outer = frame.of(context)

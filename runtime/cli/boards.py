@@ -6,6 +6,7 @@ A write that would replace something must name the version it replaces, so that 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from uuid import UUID
 
 from ...infra.errors import BadInput, NotFound
@@ -13,10 +14,12 @@ from ...memory_layers.conversation.board import ANY, Board, Conflict, Expect, Wr
 from ...memory_layers.conversation.changes import Change, Snapshot
 from ...memory_layers.execution.executions import Execution
 from ..app import Runtime
+from ..deserted import deserted
 from ..output import emit, short, show, table
 from .frame import CONFLICT, Frame, say
 from .runs import read_json
 
+INTERRUPTED = "interrupted"
 LOOK_AGAIN = 1.0
 """Seconds without a change after which a watcher asks whether the execution has ended."""
 
@@ -35,12 +38,14 @@ async def board(
     """The verb."""
     if write is not None and (field is None or watch):
         raise BadInput("--write needs the field that it writes, and no --watch")
+    if watch and execution is None:
+        raise BadInput("--watch needs the execution to watch: lousa board ID --watch; `lousa board` lists them")
     if expect is not None and write is None:
         raise BadInput("--expect goes with --write")
     expected = _expected(expect)
     async with frame.open() as runtime:
         if execution is None:
-            return _listed(await runtime.executions(), json=json)
+            return await _listed(runtime, json=json)
         record = await runtime.execution(execution)
         of = runtime.board(record.id, agent, session=record.session)
         if write is not None and field is not None:
@@ -50,14 +55,30 @@ async def board(
         return await _read(of, field, json=json)
 
 
-def _listed(executions: list[Execution], *, json: bool) -> int:
+async def _listed(runtime: Runtime, *, json: bool) -> int:
     """The newest executions: whoever names none may want to know which there are."""
+    executions = [(one, await _standing(runtime, one)) for one in await runtime.executions()]
     if json:
-        emit({"executions": executions})
+        emit({"executions": [{**asdict(one), "status": standing} for one, standing in executions]})
         return 0
-    rows = [(one.id, one.status, one.pipeline, one.session, f"{one.started_at:%Y-%m-%d %H:%M}") for one in executions]
+    if not executions:
+        show(f"nothing was run for tenant {runtime.settings.tenant!r} yet; `lousa run` and `lousa demo` do")
+        return 0
+    rows = [
+        (one.id, standing, one.pipeline, one.session, f"{one.started_at:%Y-%m-%d %H:%M}")
+        for one, standing in executions
+    ]
     show(table("execution", "status", "pipeline", "session", "began", rows=rows))
+    if any(standing == INTERRUPTED for _, standing in executions):
+        say("nobody runs what was interrupted: lousa resume ID goes on with it")
     return 0
+
+
+async def _standing(runtime: Runtime, one: Execution) -> str:
+    """The status, as a person means it: a run that nobody runs is not running."""
+    if one.status == "running" and await deserted(runtime.services.connections, runtime.settings.tenant, one.id):
+        return INTERRUPTED
+    return one.status
 
 
 async def _read(of: Board, field: str | None, *, json: bool) -> int:

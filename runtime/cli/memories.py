@@ -1,4 +1,8 @@
-"""`recall` and `remember`: what is known, asked and told by a person or a script, outside any pipeline."""
+"""`recall`, `remember`, `confirm`, `forget`: what is known, asked, told and put right by a person or a script.
+
+Whoever has the command line runs the home, so `confirm` and `forget` act with the role of a curator: over every memory
+of the tenant, whoever wrote it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,23 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
+from uuid import UUID
 
 from ...agents.remembering import Remembering
-from ...infra.errors import BadInput
+from ...infra.errors import BadInput, NotFound
+from ...infra.ids import new_id
 from ...memory_layers.records import Fact, MemoryKind, Recall, Scope
+from ...memory_layers.standing import CURATOR
 from ..output import emit, short, show, table
 from .frame import Frame, say
 
 if TYPE_CHECKING:
     from ...memory_layers.receipts import Receipt
 
+REMEMBERED = tuple(
+    kind.value
+    for kind in (MemoryKind.SEMANTIC, MemoryKind.EPISODIC, MemoryKind.PROCEDURAL, MemoryKind.BLOCK, MemoryKind.FACT)
+)
 Source = Literal["user", "tool", "agent", "web"]
 
 
@@ -63,19 +74,67 @@ async def remember(
 ) -> int:
     """The verb."""
     words = (await asyncio.to_thread(sys.stdin.read)).strip() if text == "-" else text
-    what, reach = MemoryKind.parse(kind), Scope.parse(scope)
+    what, reach = _kind(kind), Scope.parse(scope)
     fact = _fact(words) if what is MemoryKind.FACT else None
     async with frame.open() as runtime:
         desk = runtime.desk(agent, session=session)
         receipt = await _told(desk, words, what, fact, reach, source)
         receipt = await receipt.settled()
+    code = _settled(receipt, json=json)
+    if receipt.state == "quarantined" and not json:
+        say(
+            "it is in no recall until somebody confirms it, because its source or its words are not trusted:",
+            f"  {frame.command('confirm', str(receipt.id))} --reason '…'",
+        )
+    return code
+
+
+async def confirm(frame: Frame, memory: str, *, reason: str, json: bool) -> int:
+    """The verb."""
+    identifier, why = _memory(memory), _reason(reason)
+    async with frame.open() as runtime:
+        who = runtime.desk(roles=(CURATOR,)).principal
+        receipt = await runtime.services.router.confirm(who, identifier, why, new_id())
+        if receipt.state == "withdrawn":
+            raise NotFound(f"memory {identifier} was forgotten: nothing brings it back, remember it anew")
+        return _settled(await receipt.settled(), json=json)
+
+
+async def forget(frame: Frame, memory: str, *, reason: str, json: bool) -> int:
+    """The verb."""
+    identifier, why = _memory(memory), _reason(reason)
+    async with frame.open() as runtime:
+        receipt = await runtime.desk(roles=(CURATOR,)).forget(identifier, why)
+        return _settled(receipt, json=json)
+
+
+def _settled(receipt: Receipt, *, json: bool) -> int:
     if json:
         emit({"id": receipt.id, "state": receipt.state, "owed": receipt.owed, "superseded": receipt.superseded})
     else:
         show(f"{receipt.state} {receipt.id}")
-        if receipt.state == "quarantined":
-            say("it is in no recall until somebody with authority confirms it: its source is not trusted")
     return 0
+
+
+def _kind(name: str) -> MemoryKind:
+    if name not in REMEMBERED:
+        raise BadInput(f"there is no kind {name!r} that can be remembered; there are {', '.join(REMEMBERED)}")
+    return MemoryKind(name)
+
+
+def _memory(told: str) -> UUID:
+    try:
+        return UUID(told)
+    except ValueError:
+        raise BadInput(
+            f"{told!r} is no memory's id: it looks like 019a2b3c-…, as `remember`, `trail` and `recall --json` print it"
+        ) from None
+
+
+def _reason(told: str) -> str:
+    if not told.strip():
+        raise BadInput("--reason needs words: they stand in the audit ledger")
+    return told
 
 
 async def _told(

@@ -35,7 +35,7 @@ async def while_served(settings: Settings, connections: Connections) -> AsyncGen
         return stopped_on_purpose(settings.home, [name for name, ours in own.items() if ours])
 
     async def look() -> None:
-        while not stopped():
+        while not stopped():  # noqa: ASYNC110  # another process sets the mark
             await asyncio.sleep(LOOK_AGAIN)
         hush()
         connections.give_up()
@@ -52,7 +52,8 @@ async def while_served(settings: Settings, connections: Connections) -> AsyncGen
         hush()
         connections.give_up()
         raise ServerUnavailable(
-            f"the servers of {str(settings.home)!r} were stopped (lousa stop --force); the next command starts them again"
+            f"the servers of {str(settings.home)!r} were stopped (lousa stop --force);"
+            " the next command starts them again"
         ) from error
     finally:
         looking.cancel()

@@ -135,7 +135,7 @@ def test_a_killed_run_goes_on_without_doing_again_what_was_finished(
     running.communicate()
     (tmp_path / "go").touch()
     listed = json.loads(ended(environment, "board", "--json").stdout)["executions"]
-    assert [one["status"] for one in listed] == ["running"]
+    assert [one["status"] for one in listed] in (["running"], ["interrupted"])  # its lease may not have run out yet
     resumed = ended(environment, "resume", listed[0]["id"], "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)["decision"] == ["quick", "slow"]

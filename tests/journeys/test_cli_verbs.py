@@ -187,6 +187,43 @@ def test_what_comes_from_the_web_stays_in_quarantine(lousa: Lousa) -> None:
     assert lousa("recall", "moon cheese", "--json").json["hits"] == []
 
 
+def test_a_quarantined_memory_is_confirmed_by_the_command_that_is_shown(lousa: Lousa) -> None:
+    told = lousa("remember", "the moon is made of cheese", "--source", "web", "--agent", "reader")
+    identifier = told.out.split()[1]
+    assert f"confirm {identifier}" in told.err
+    assert lousa("confirm", identifier, "--reason", "I was there", "--json").json["state"] == "stored"
+    assert [hit["id"] for hit in lousa("recall", "moon cheese", "--json").json["hits"]] == [identifier]
+    forgotten = lousa("forget", identifier, "--reason", "it was basalt")
+    assert forgotten.code == 0 and forgotten.out.split() == ["withdrawn", identifier]
+    assert lousa("recall", "moon cheese", "--json").json["hits"] == []
+    again = lousa("confirm", identifier, "--reason", "still")
+    assert again.code == 4 and "forgotten" in again.err
+
+
+def test_another_tenant_s_memory_can_be_neither_confirmed_nor_forgotten(lousa: Lousa) -> None:
+    identifier = lousa("remember", "the moon is made of cheese", "--source", "web", "--json").json["id"]
+    for verb in ("confirm", "forget"):
+        assert lousa(verb, identifier, "--reason", "mine", "--tenant", "somebody else").code == 4
+    assert lousa("confirm", identifier, "--reason", "mine", "--json").json["state"] == "stored"
+
+
+def test_a_list_of_boards_says_what_was_interrupted_and_that_there_is_nothing_yet(
+    lousa: Lousa, counting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = lousa("board")
+    assert nothing.code == 0 and "nothing was run" in nothing.out and "tenant" in nothing.out
+
+    async def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("lousa.runtime.execution._end", killed)
+        assert lousa("run", counting, "lousa").code == 130
+    assert lousa("board", "--json").json["executions"][0]["status"] == "interrupted"
+    listed = lousa("board")
+    assert "interrupted" in listed.out and "lousa resume" in listed.err
+
+
 def test_a_trail_says_who_did_what_in_order(lousa: Lousa, counting: Path) -> None:
     identifier = lousa("run", counting, "lousa", "--json").json["execution"]
     entries = lousa("trail", identifier, "--json").json["trail"]
@@ -260,6 +297,13 @@ NOBODY = "019a0000-0000-7000-8000-000000000000"
         (["resume", NOBODY], 4, NOBODY),
         (["board", NOBODY], 4, NOBODY),
         (["trail", NOBODY], 4, NOBODY),
+        (["board", "--watch"], 2, "--watch needs"),
+        (["confirm", "abc", "--reason", "x"], 2, "no memory's id"),
+        (["forget", NOBODY, "--reason", " "], 2, "--reason"),
+        (["confirm", NOBODY], 2, "--reason"),
+        (["confirm", NOBODY, "--reason", "x"], 4, NOBODY),
+        (["forget", NOBODY, "--reason", "x"], 4, NOBODY),
+        (["remember", "x", "--kind", "opinião"], 2, "there are semantic, episodic, procedural, block, fact"),
         (["board", NOBODY, "--write", "1"], 2, "needs the field"),
         (["board", NOBODY, "a", "--write", "1", "--expect", "x"], 2, "--expect"),
         (["recall", "x", "--kind", "song"], 2, "no memory kind"),
