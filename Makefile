@@ -10,7 +10,7 @@ NAMES ?= $(sort $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    review four agreements with ten parallel agents, twice, on servers of its own"
+	@echo "make demo    review four agreements with ten parallel agents, twice, on embedded servers"
 	@echo "make test    every test, on real servers"
 	@echo "make check   style, types, architecture"
 	@echo "make bench   every benchmark (NAMES=\"board recall\" for some)"

@@ -77,7 +77,7 @@ async def _day(
 def _where(frame: Frame) -> list[str]:
     settings = frame.settings()
     own = [name for name, url in (("Valkey", settings.redis_url), ("PostgreSQL", settings.postgres_url)) if url is None]
-    servers = f"{' and '.join(own)} of its own in {str(settings.home)!r}" if own else "your servers"
+    servers = f"embedded {' and '.join(own)} in {str(settings.home)!r}" if own else "the servers you named"
     return [f"It uses {servers}, and the tenant {frame.tenant!r}."]
 
 
