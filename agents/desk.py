@@ -23,6 +23,7 @@ from uuid import UUID
 
 from ..infra.errors import BadInput, EffectUncertain
 from ..infra.identity import Principal
+from ..memory_layers import fencing
 from ..memory_layers.context_pack import Context, Language, count_tokens, pack
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.mailbox import Mailbox, Message
@@ -30,6 +31,7 @@ from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.conversation.scratchpad import Scratchpad
 from ..memory_layers.conversation.window import Turn, Window
 from ..memory_layers.execution.transcript import TranscriptTurn
+from ..memory_layers.receipts import Receipt
 from ..memory_layers.records import Json, MemoryKind
 from .contract import Task
 from .effects import Deed, Outside
@@ -81,6 +83,7 @@ class Desk(Remembering):
             archive=self._archive,
             operations=self._operations,
             clock=services.clock,
+            alive=self._fenced,
         )
 
     @cached_property
@@ -99,6 +102,15 @@ class Desk(Remembering):
         return await self._mailbox.inbox(since)
 
     # What is known
+
+    async def forget(self, memory: UUID, reason: str, *, key: str | None = None) -> Receipt:
+        """Withdraw a memory that this agent may change: no recall brings it back.
+
+        Raises:
+            Stale: the task is run by somebody else now.
+        """
+        await self._fenced()
+        return await super().forget(memory, reason, key=key)
 
     async def context(
         self,
@@ -145,10 +157,21 @@ class Desk(Remembering):
         return await self._outside.do(self.principal, task, name, named, fn, alive=self._alive, again=again)
 
     async def effect_settle(self, key: str, result: Json = None) -> None:
-        """It was found out that the effect `key` did happen, with this result: record it."""
-        await self._outside.settle(self.principal, key, result)
+        """It was found out that the effect `key` did happen, with this result: record it.
+
+        Raises:
+            Stale: this attempt was overtaken.
+        """
+        await self._outside.settle(self.principal, key, result, alive=self._alive)
 
     # Within
+
+    async def _fenced(self) -> None:
+        """Raises:
+        Stale: the task is run by somebody else now.
+        """
+        if self.board.fence is not None:
+            await fencing.check(self._services.connections, self.principal.tenant, self.execution, self.board.fence)
 
     async def _archive(self, turns: Sequence[Turn]) -> None:
         kept = [

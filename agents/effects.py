@@ -61,8 +61,11 @@ class Outside:
                 case Intended():
                     return await self._run(principal, name, key, deed)
 
-    async def settle(self, principal: Principal, key: str, result: Json) -> None:
-        """It did happen."""
+    async def settle(
+        self, principal: Principal, key: str, result: Json, *, alive: Callable[[], Awaitable[None]]
+    ) -> None:
+        """It did happen. `alive` raises when this attempt was overtaken."""
+        await alive()
         await self._effects.record(principal, self._execution, key, to_json(result, f"the result of effect {key!r}"))
 
     async def _run(self, principal: Principal, name: str, key: str, deed: Deed) -> Json:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from ..infra.errors import PipelineError
+from ..infra.text import flaw
 
 Method = Literal["plan", "work", "judge", "answered"]
 Call = Callable[..., Awaitable[object]]
@@ -68,6 +69,8 @@ def workers_of(given: Iterable[object] | Mapping[str, object]) -> dict[str, Part
     for part in named:
         if not part.name.strip() or len(part.name) > 200:
             raise PipelineError(f"a worker's name has 1 to 200 characters, got {part.name[:60]!r}")
+        if (wrong := flaw(part.name)) is not None:
+            raise PipelineError(f"the worker's name {part.name[:60]!r} {wrong}")
         if part.name in workers:
             raise PipelineError(f"two workers are called {part.name!r}: pass a mapping, workers={{'name': worker, …}}")
         if part.name in RESERVED:

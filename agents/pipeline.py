@@ -21,6 +21,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ..infra.errors import PipelineError
+from ..infra.text import flaw
 from .contract import Arbiter, Critic, Planner, Worker
 from .parts import Call, Part, part_of, workers_of
 from .plan import seconds
@@ -72,6 +73,8 @@ class Pipeline:
                 f"max_rounds={max_rounds}, retries={retries}, parallel={parallel}, timeout={timeout} cannot be used:"
                 " at least one round, no fewer than 0 retries, one task at a time, more than 0 seconds"
             )
+        if (wrong := flaw(name)) is not None:
+            raise PipelineError(f"the pipeline's name {name[:60]!r} {wrong}")
         self.name = name
         self.planner: Part = part_of(planner, "plan", "planner")
         self.workers: Mapping[str, Part] = workers_of(workers)

@@ -15,6 +15,8 @@ from typing import cast
 from uuid import UUID
 
 from ..infra.errors import PipelineError
+from ..infra.text import MOST_BITS, flaw
+from ..memory_layers.conversation.values import DEEPEST
 from ..memory_layers.records import Json
 from .contract import Task
 
@@ -102,9 +104,10 @@ def _names(tasks: Sequence[Task], known: Mapping[str, Task]) -> list[str]:
     """Every task's id, given or numbered by worker."""
     taken = set(known)
     for task in tasks:
-        if not isinstance(task.id, str) or len(task.id) > LONGEST_ID or "\x00" in task.id:  # pyright: ignore[reportUnnecessaryIsInstance]  # users are not all typed
+        if not isinstance(task.id, str) or len(task.id) > LONGEST_ID or flaw(task.id):  # pyright: ignore[reportUnnecessaryIsInstance]  # users are not all typed
             raise PipelineError(
-                f"task id {_short(task.id)} cannot be used: text, at most {LONGEST_ID} characters, no NUL"
+                f"task id {_short(task.id)} cannot be used: text, at most {LONGEST_ID} characters, no NUL and no half"
+                " of a character"
             )
         taken.add(task.id)
     given = [task.id for task in tasks if task.id]
@@ -163,31 +166,70 @@ def _refuse_circles(needs: Mapping[str, Sequence[str]]) -> None:
                 stack.extend((need, False) for need in needs[name])
 
 
+class _Unfit(Exception):
+    """Something that JSON, or a store, does not take. Its place is put together on the way out."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        self.place = ""
+
+
 def to_json(value: object, what: str) -> Json:
     """`value` as JSON would bring it back: tuples as lists, UUIDs as text.
 
     Raises:
-        PipelineError: it holds something that JSON does not.
+        PipelineError: it holds something that JSON or our stores do not, at this place.
     """
+    try:
+        return _plain(value, 0)
+    except _Unfit as unfit:
+        why, place = unfit.why, unfit.place
+    raise PipelineError(f"{what}{f' at {place}' if place else ''} {why}")
+
+
+def _plain(value: object, depth: int) -> Json:
     match value:
-        case None | bool() | int() | str():
+        case None | bool():
+            return value
+        case int():
+            if value.bit_length() > MOST_BITS:
+                raise _Unfit("holds an int of more than 4,300 digits: write it as text")
+            return value
+        case str():
+            if (wrong := flaw(value)) is not None:
+                raise _Unfit(wrong)
             return value
         case float():
             if not math.isfinite(value):
-                raise PipelineError(f"{what} holds {value}, which JSON cannot carry")
+                raise _Unfit(f"holds {value}, which JSON cannot carry")
             return value
         case UUID():
             return str(value)
+        case list() | tuple() | dict() if depth == DEEPEST:
+            raise _Unfit(f"is nested deeper than {DEEPEST}, or holds itself")
         case list() | tuple():
-            return [to_json(item, what) for item in cast(Sequence[object], value)]
+            return [_inner(index, item, depth) for index, item in enumerate(cast(Sequence[object], value))]
         case dict():
-            items = cast(dict[object, object], value)
-            for key in items:
-                if not isinstance(key, str):
-                    raise PipelineError(f"{what} has the key {key!r}, and in JSON keys are text: write {str(key)!r}")
-            return {cast(str, key): to_json(item, what) for key, item in items.items()}
+            return {_key(key): _inner(key, item, depth) for key, item in cast(dict[object, object], value).items()}
         case _:
-            raise PipelineError(f"{what} holds {type(value).__name__} {_short(value)}, which JSON cannot carry")
+            raise _Unfit(f"holds {type(value).__name__} {_short(value)}, which JSON cannot carry")
+
+
+def _inner(key: object, value: object, depth: int) -> Json:
+    try:
+        return _plain(value, depth + 1)
+    except _Unfit as unfit:
+        if len(unfit.place) < 200:
+            unfit.place = f"[{key!r}]{unfit.place}"
+        raise
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise _Unfit(f"has the key {key!r}, and in JSON keys are text: write {str(key)!r}")
+    if (wrong := flaw(key)) is not None:
+        raise _Unfit(f"has the key {key[:60]!r}, which {wrong}")
+    return key
 
 
 def seconds(duration: timedelta | float) -> float:

@@ -30,6 +30,7 @@ from lousa.infra.ids import new_id
 from lousa.memory_layers.conversation.board import ANY, Board, Written
 from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.keys import board_keys
+from lousa.memory_layers.conversation.opening import open_board
 from lousa.memory_layers.conversation.operations import Operations
 from lousa.memory_layers.records import Json
 from redis.asyncio import Redis
@@ -82,6 +83,7 @@ async def opened(home: Path) -> AsyncGenerator[Bench]:
         feed = Feed(connections)
         await feed.start(stack)
         execution = new_id()
+        await open_board(connections, "bench", execution)
         agents = [
             Principal(tenant="bench", agent=f"agent-{n}", session="bench", execution=execution) for n in range(TASKS)
         ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from .errors import BadInput, WrongTenant
+from .text import flaw
 
 PERSON = "user"
 """The agent in whose name a program or a person acts outside a pipeline."""
@@ -29,12 +30,23 @@ class Principal:
     roles: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        for what in ("tenant", "agent", "session"):
+            name: object = getattr(self, what)
+            if not isinstance(name, str):
+                raise BadInput(f"{what} needs a name, which is text, got {type(name).__name__}")
         if not self.tenant.strip():
             raise WrongTenant(f"a tenant needs a name, got {self.tenant!r}: set LOUSA_TENANT or pass tenant=")
         for what in ("agent", "session"):
             if not getattr(self, what).strip():
                 raise BadInput(f"{what} needs a name, got {getattr(self, what)!r}")
         for what in ("tenant", "agent", "session"):
-            name: str = getattr(self, what)
-            if len(name) > 200 or "\x00" in name:
-                raise BadInput(f"{what} {name[:40]!r}… cannot be used: at most 200 characters, and no NUL")
+            _check(what, getattr(self, what))
+        for role in self.roles:
+            _check("a role", role)
+
+
+def _check(what: str, name: str) -> None:
+    if len(name) > 200:
+        raise BadInput(f"{what} {name[:40]!r}… cannot be used: it has at most 200 characters")
+    if (wrong := flaw(name)) is not None:
+        raise BadInput(f"{what} {name[:40]!r} {wrong}")

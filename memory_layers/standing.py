@@ -16,9 +16,10 @@ from psycopg.errors import UniqueViolation
 
 from ..infra.clock import Clock
 from ..infra.connections import Connection, Connections
-from ..infra.errors import NotFound
+from ..infra.errors import BadInput, NotFound
 from ..infra.identity import Principal
 from ..infra.ids import derived_id
+from ..infra.text import flaw
 from .commit import QUERIES, Committer, Outcome
 from .execution import ledger, memories
 from .journal import Journal
@@ -76,7 +77,9 @@ class Standing:
 
         Raises:
             NotFound: there is none that this agent may forget.
+            BadInput: the reason cannot be stored.
         """
+        _check_reason(reason)
         waiting = await self._journal.owner_of(principal.tenant, identifier)  # before the record: it moves that way
         async with self._connections.system_transaction(principal.tenant) as connection:
             await connection.execute(QUERIES["hold_tenant"])
@@ -100,7 +103,9 @@ class Standing:
 
         Raises:
             NotFound: there is none, or this agent is no curator.
+            BadInput: the reason cannot be stored.
         """
+        _check_reason(reason)
         try:
             return await self._release(principal, identifier, reason, operation)
         except UniqueViolation:  # an equal one went live at this moment, and is found the second time
@@ -174,3 +179,8 @@ class Standing:
             payload={"reason": reason},
         )
         await ledger.append(connection, [entry])
+
+
+def _check_reason(reason: str) -> None:
+    if (wrong := flaw(reason)) is not None:
+        raise BadInput(f"the reason {wrong}")

@@ -15,6 +15,7 @@ from lousa.infra.embedded.supervisor import EmbeddedServers, Endpoints
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
 from lousa.infra.migrate import migrate
+from lousa.memory_layers.conversation.opening import open_board
 
 
 @pytest.fixture(scope="session")
@@ -62,4 +63,6 @@ async def principal(connections: Connections, tenant: str) -> Principal:
             "INSERT INTO execution (id, tenant, session, pipeline, goal) VALUES (%s, %s, %s, 'test', '{}')",
             (who.execution, tenant, who.session),
         )
+    assert who.execution is not None
+    await open_board(connections, tenant, who.execution)
     return who

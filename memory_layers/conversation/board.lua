@@ -1,10 +1,10 @@
--- One mutation of a board: answered before? -> closed? -> token -> version -> set -> change stream -> hint.
+-- One mutation of a board: answered before? -> opened? -> closed? -> token -> version -> set -> change stream -> hint.
 --
 -- KEYS  fields, operations, changes, claims, messages   (all of one slot; see keys.py)
 -- ARGV  operation, action (write | delete | tell), field, payload, expected version or 'any', task, token,
 --       who (agent and session, as JSON), at (ms), data subject
 -- Reply {'written', version, cursor} | {'repeated', 'version cursor'} | {'conflict', version, entry or ''}
---       | {'stale', what holds the task} | {'closed'}
+--       | {'stale', what holds the task} | {'closed'} | {'unknown'}
 --
 -- An entry of a field is its version and its payload: '3={"a":1}' a value, '3@{...}' a reference to an artifact,
 -- '3-' deleted at version 3. Changes are numbered 0-1, 0-2, ...: a gap in what a reader gets is a gap in what it knows.
@@ -12,9 +12,12 @@ local fields, operations, changes, claims, messages = KEYS[1], KEYS[2], KEYS[3],
 local operation, action, field, payload, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local task, token = ARGV[6], ARGV[7]
 
-local kept = redis.call('HMGET', operations, operation, 'closed')
+local kept = redis.call('HMGET', operations, operation, 'closed', 'opened')
 if kept[1] then
     return {'repeated', kept[1]}
+end
+if not kept[3] then
+    return {'unknown'}
 end
 if kept[2] then
     return {'closed'}

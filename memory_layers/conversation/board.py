@@ -32,11 +32,13 @@ from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connections
 from ...infra.errors import BadInput
 from ...infra.identity import Principal
+from ...infra.text import flaw
 from ..records import Json
 from .changes import RESERVED, Action, Snapshot, StoredChange, author, cursor_of, matcher
 from .claims import Claim, Fence, Holder, claim, holder_of, stale
 from .feed import Feed
 from .keys import A_FIELD, BoardKeys, board_keys, checked
+from .opening import unknown
 from .operations import Operations
 from .script import Script, command
 from .values import GONE, Artifacts, Values
@@ -45,6 +47,8 @@ from .watch import Watch
 Version = int
 _BOARD = Script("board.lua")
 _ENTRY = re.compile(rb"(\d+)([=@-])")
+_MOST = 2**53
+"""Below this Lua counts exactly."""
 
 
 class Any_(Enum):
@@ -184,6 +188,7 @@ class Board:
             Stale: the task is run by somebody else now.
         """
         self._may_write(field)
+        _check_subject(subject)
         payload = await self._values.payload(f"the value of {field!r}", value, subject)
         return await self._change("write", field, payload, expect, key, subject)
 
@@ -197,6 +202,7 @@ class Board:
     ) -> Written:
         """Write what `fn` makes of the value. It runs again when somebody else was faster, so it must only compute."""
         self._may_write(field)
+        _check_subject(subject)
         operation = self._operations.next(key, of=f"{self._principal.agent} update {field}")
         async with self._feed.turn(self._principal.tenant, self.execution, field):
             value, version = await self.read_versioned(field)
@@ -231,6 +237,10 @@ class Board:
             Stale: this board's own task is run by somebody else now.
         """
         self._may_claim(task)
+        if over is not None and over is not ANY and (type(over) is not int or not 0 <= over < _MOST):
+            raise BadInput(f"over={_short(over)} is no token: pass that of a holder, ANY, or nothing")
+        if (wrong := flaw(note)) is not None:
+            raise BadInput(f"the note of the claim of {task!r} {wrong}")
         taken = "any" if over is ANY else over
         return await claim(
             self._feed.batch, self._keys, task, _seconds(lease) or 0.0, self.fence, over=taken, note=note
@@ -245,8 +255,8 @@ class Board:
     async def _change(
         self, action: Action, field: str, payload: bytes, expect: Expect, key: str | None, subject: str = ""
     ) -> Written | Conflict:
-        if expect is not None and expect is not ANY and not (isinstance(expect, int) and expect >= 0):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
-            raise BadInput(f"expect={expect!r} is no version: pass what a read or a write gave, ANY, or nothing")
+        if expect is not None and expect is not ANY and (type(expect) is not int or not 0 <= expect < _MOST):
+            raise BadInput(f"expect={_short(expect)} is no version: pass what a read or a write gave, ANY, or nothing")
         operation = self._operations.next(key, of=f"{self._principal.agent} {action} {field}")
         expected = self.seen.get(field, 0) if expect is None else expect
         return await self._apply(operation, action, field, payload, expected, subject)
@@ -290,6 +300,8 @@ class Board:
                 return Conflict(field=field, expected=int(cast(int, expected)), version=int(version), value=value)
             case [b"stale", holder]:
                 raise stale(cast(Fence, fence), holder)
+            case [b"unknown"]:
+                raise unknown(self._principal.tenant, self.execution)
             case _:
                 raise BadInput(f"execution {self.execution} has ended: its board can be read, not written")
         if action != "tell":
@@ -331,6 +343,11 @@ class Board:
             raise BadInput(f"{field!r} cannot be written: fields that begin with {RESERVED!r} are the runtime's")
 
 
+def _check_subject(subject: str) -> None:
+    if subject != "":
+        checked(subject, "the subject of a value", 200)
+
+
 def _parse(entry: bytes) -> tuple[Version, bytes]:
     """Version and payload of a field's entry."""
     found = cast(re.Match[bytes], _ENTRY.match(entry))
@@ -339,6 +356,11 @@ def _parse(entry: bytes) -> tuple[Version, bytes]:
 
 def _is_gone(entry: bytes) -> bool:
     return entry.endswith(GONE) and _parse(entry)[1] == GONE
+
+
+def _short(value: object) -> str:
+    """A value in an error; an int may have more digits than Python writes."""
+    return type(value).__name__ if isinstance(value, int) and value.bit_length() > 64 else repr(value)[:60]
 
 
 def _seconds(span: timedelta | float | None) -> float | None:

@@ -127,8 +127,8 @@ def number_of(cursor: str) -> int:
         BadInput: that is no cursor of a board.
     """
     head, dash, number = cursor.partition("-")
-    if head != "0" or not dash or not number.isascii() or not number.isdigit():
-        raise BadInput(f"{cursor!r} is no cursor of a board: pass the one of a change, a snapshot or a message")
+    if head != "0" or not dash or not number.isascii() or not number.isdigit() or len(number) > 18:
+        raise BadInput(f"{cursor[:60]!r} is no cursor of a board: pass the one of a change, a snapshot or a message")
     return int(number)
 
 

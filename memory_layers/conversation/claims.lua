@@ -2,7 +2,7 @@
 --
 -- KEYS  fields, operations, changes, claims, tokens, messages, notes
 -- ARGV  verb, task, holder (unique to the claim), lease in ms, fence task, fence token, token taken over, 'any' or ''
--- Reply claim:   {'claimed', token, until} | {'taken', until} | {'stale', ...} | {'closed'}
+-- Reply claim:   {'claimed', token, until} | {'taken', until} | {'stale', ...} | {'closed'} | {'unknown'}
 --       renew:   {'claimed', token, until} | {'stale', what holds the task}
 --       release: {'released'} | {'stale', what holds the task}
 --
@@ -26,7 +26,11 @@ local function hold(number)
 end
 
 if verb == 'claim' then
-    if redis.call('HEXISTS', operations, 'closed') == 1 then
+    local board = redis.call('HMGET', operations, 'closed', 'opened')
+    if not board[2] then
+        return {'unknown'}
+    end
+    if board[1] then
         return {'closed'}
     end
     if fence ~= '' then

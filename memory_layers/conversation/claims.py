@@ -21,9 +21,12 @@ from ...infra.connections import Connections
 from ...infra.errors import BadInput, Stale
 from ...infra.ids import new_id
 from .batch import Batch
+from .keys import board_of
+from .opening import unknown
 from .script import Script, command
 
 _CLAIMS = Script("claims.lua")
+LONGEST_LEASE = 366 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,8 @@ async def claim(
             return Claim(batch, keys, Fence(task=task, token=int(token)), holder, lease, held)
         case [b"taken", _]:
             return None
+        case [b"unknown"]:
+            raise unknown(*board_of(keys[0]))
         case [b"stale", other]:
             raise stale(own, other)
         case _:
@@ -158,6 +163,6 @@ def stale(fence: Fence, holder: bytes) -> Stale:
 
 
 def _milliseconds(lease: float) -> int:
-    if not 0 < lease < float("inf"):
-        raise BadInput(f"a lease of {lease:g} s holds nothing: give seconds above zero")
+    if not 0 < lease <= LONGEST_LEASE:
+        raise BadInput(f"a lease of {lease:g} s cannot be held: give seconds above zero, a year at most")
     return max(1, int(lease * 1000))

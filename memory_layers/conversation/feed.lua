@@ -5,7 +5,7 @@
 -- snapshot                          -> {last, flat list of field, entry}
 -- trim  audited through, keep       -> how many changes were removed; only audited ones, and never the newest `keep`
 -- close audited through, ttl in ms  -> 1, or 0 when a change is not audited yet; then nothing was done
--- reopen                            -> 1, or 0 when the board is gone: an ended execution is taken up again
+-- reopen                            -> 1, or 0 when the board was gone: an execution is taken up again, and its board open
 local changes = KEYS[3]
 
 local function last()
@@ -36,12 +36,13 @@ elseif verb == 'trim' then
     end
     return redis.call('XTRIM', changes, 'MINID', '=', string.format('0-%d', through + 1))
 elseif verb == 'reopen' then
-    redis.call('HDEL', KEYS[2], 'closed')
     local there = 0
     for _, key in ipairs(KEYS) do
         redis.call('PERSIST', key)
         there = math.max(there, redis.call('EXISTS', key))
     end
+    redis.call('HSET', KEYS[2], 'opened', '1')
+    redis.call('HDEL', KEYS[2], 'closed')
     return there
 else
     if number(last()) > number(ARGV[2]) then

@@ -103,7 +103,7 @@ class Feed:
         return bool(await self._ask(tenant, execution, "close", audited_through, milliseconds))
 
     async def reopen(self, tenant: str, execution: UUID) -> bool:
-        """Let a closed board be written again, and stay; False when it is gone already."""
+        """Let the board of an execution that is taken up be written, and stay; False when there was none any more."""
         return bool(await self._ask(tenant, execution, "reopen"))
 
     async def _ask(self, tenant: str, execution: UUID, verb: str, *arguments: str | int) -> object:

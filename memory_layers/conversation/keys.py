@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 from uuid import UUID
 
 from ...infra.errors import BadInput
+from ...infra.text import flaw
 
 HINTS = "lousa:hints"
 """The channel on which board.lua names the change stream of every mutation, for whoever has no reader on it."""
@@ -31,7 +32,7 @@ class BoardKeys:
     fields: str
     """Hash: field -> version and value. A deleted field keeps its version."""
     operations: str
-    """Hash: operation id -> its first answer; and ``closed`` once the execution has ended."""
+    """Hash: operation id -> its first answer; ``opened`` since the execution is known, ``closed`` once it has ended."""
     changes: str
     """Stream: one entry a mutation, numbered without gaps."""
     claims: str
@@ -94,6 +95,6 @@ def checked(name: str, what: str, most: int = 512) -> str:
         shown = repr(name) if len(repr(name)) <= 60 else f"{repr(name)[:60]}…"
         size = f" of {len(name):,}" if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         raise BadInput(f"{what} has 1 to {most} characters and no NUL, not {shown}{size}")
-    if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
-        raise BadInput(f"{what} holds half a character: {name[:60]!r}")
+    if (wrong := flaw(name)) is not None:
+        raise BadInput(f"{what} {wrong}")
     return name

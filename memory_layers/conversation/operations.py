@@ -16,6 +16,7 @@ from uuid import UUID
 
 from ...infra.errors import BadInput
 from ...infra.ids import derived_id, new_id
+from ...infra.text import flaw
 
 
 class Operations:
@@ -24,6 +25,8 @@ class Operations:
     def __init__(self, execution: UUID | None, *, task: str | None = None, round: int = 0) -> None:
         if task is not None and execution is None:
             raise BadInput(f"task {task!r} belongs to an execution: pass its id")
+        if task is not None and (wrong := flaw(task)) is not None:
+            raise BadInput(f"the task {task[:60]!r} {wrong}")
         self._execution = execution
         self._task = task
         self._round = round
@@ -33,8 +36,13 @@ class Operations:
         """The id of the next call about `of`.
 
         Raises:
-            BadInput: `key` outside an execution; nothing there would remember it.
+            BadInput: `key` is no name, or is given outside an execution, where nothing would remember it.
         """
+        if not isinstance(key, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise BadInput(f"key= is {type(key).__name__}: it names the call, so it is text")
+        for what, name in (("key=", key or ""), ("the call ", of)):
+            if (wrong := flaw(name)) is not None:
+                raise BadInput(f"{what}{name[:60]!r} {wrong}")
         if self._execution is None:
             if key is not None:
                 raise BadInput(f"key={key!r} has a meaning within an execution only: leave it out")

@@ -2,7 +2,7 @@
 --
 -- KEYS  fields, operations, changes, claims, tokens, messages, notes
 -- ARGV  verb, agent and '/', note, payload, time to live in ms or 0, task, token
--- write, delete  -> {'written'} | {'stale', what holds the task} | {'closed'}
+-- write, delete  -> {'written'} | {'stale', what holds the task} | {'closed'} | {'unknown'}
 -- read           -> {} or {payload}
 -- all            -> flat list of note, payload
 --
@@ -41,7 +41,11 @@ if verb == 'all' then
     return found
 end
 
-if redis.call('HEXISTS', operations, 'closed') == 1 then
+local board = redis.call('HMGET', operations, 'closed', 'opened')
+if not board[2] then
+    return {'unknown'}
+end
+if board[1] then
     return {'closed'}
 end
 if task ~= '' then

@@ -16,11 +16,13 @@ from ...infra.errors import BadInput
 from ...infra.identity import Principal
 from ..records import Json
 from .claims import Fence, stale
-from .keys import board_keys, checked, part
+from .keys import board_keys, board_of, checked, part
+from .opening import unknown
 from .script import Script
 from .values import Artifacts, Values
 
 A_NOTE = "a note's name"
+LONGEST_TTL = 366 * 86_400.0
 _SCRATCHPAD = Script("scratchpad.lua")
 
 
@@ -57,7 +59,7 @@ class Scratchpad:
             Stale: the task is run by somebody else now.
         """
         seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
-        if seconds is not None and not 0 < seconds < float("inf"):
+        if seconds is not None and not 0 < seconds <= LONGEST_TTL:
             raise BadInput(f"a note cannot live for {seconds:g} s: leave ttl out to keep it as long as the board")
         payload = await self._values.payload(f"the note {note!r}", value)
         milliseconds = max(1, int(seconds * 1000)) if seconds else 0
@@ -79,6 +81,8 @@ class Scratchpad:
         if verb in ("write", "delete"):
             if answer[0] == b"stale":
                 raise stale(fence, answer[1] or b"")
+            if answer[0] == b"unknown":
+                raise unknown(*board_of(self._keys[0]))
             if answer[0] == b"closed":
                 raise BadInput("the execution has ended: its notes can be read, not written")
         return answer

@@ -1,7 +1,9 @@
 """Values: what a board, a note or a turn may hold, and where it is kept.
 
 A value is JSON: None, bool, int, finite float, str, lists (a tuple becomes one) and dicts with string keys. Anything
-else is refused with the place inside the value where it was found. Up to 10 KB a value is kept where it is written; a
+else, half a character too, is refused with the place inside the value where it was found. A NUL is kept: JSON writes it
+as six letters, and the ledger's copy is encrypted; what Postgres is to read as JSON passes `for_the_database` first. Up
+to 10 KB a value is kept where it is written; a
 larger one, up to 64 MB, goes to an artifact in layer 4 and a reference takes its place, which reads resolve unseen.
 
 The written form is a mark and JSON: ``=`` a value, ``@`` a reference, ``-`` nothing any more.
@@ -17,6 +19,7 @@ from typing import Protocol, cast
 
 from ...infra.errors import BadInput
 from ...infra.identity import Principal
+from ...infra.text import MOST_BITS, flaw
 from ..records import Json
 
 INLINE = 10 * 1024
@@ -115,8 +118,19 @@ def encode(value: Json, what: str) -> bytes:
         raise BadInput(_why_not(value, what, 0))
     try:
         return _JSON(value).encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(f"{what} holds half a character ({error.object[error.start]!r}): no text ends in it") from error
+    except ValueError as error:  # half a character, or an int of too many digits
+        why = _unfit(value, what, nul=True) or f"{what} cannot be written as JSON: {error}"
+        raise BadInput(why) from error
+
+
+def for_the_database(value: Json, what: str) -> None:
+    """Nothing, if Postgres can read `value`, which is JSON.
+
+    Raises:
+        BadInput: naming the place of what it cannot, a NUL above all.
+    """
+    if (why := _unfit(value, what)) is not None:
+        raise BadInput(why)
 
 
 def decode(body: bytes) -> Json:
@@ -161,3 +175,27 @@ def _why_not(value: object, place: str, depth: int) -> str:
     if isinstance(value, float):
         return f"{place} is {value!r}: JSON has no such number"
     return f"{place} is {type(cast(object, value)).__name__}: JSON knows None, bool, int, float, str, list and dict"
+
+
+def _unfit(value: object, place: str, *, nul: bool = False) -> str | None:
+    """The first text or int in `value` that cannot be kept, by its place; None when there is none. `nul`: it may be."""
+
+    def wrong_with(text: str) -> str | None:
+        return flaw(text.replace("\x00", "") if nul else text)
+
+    if isinstance(value, str):
+        return None if (wrong := wrong_with(value)) is None else f"{place} {wrong}"
+    if isinstance(value, int):
+        fits = value.bit_length() <= MOST_BITS
+        return None if fits else f"{place} is an int of more than 4,300 digits: write it as text"
+    inner: Iterable[tuple[object, object]] = ()
+    if isinstance(value, dict):
+        inner = cast(dict[object, object], value).items()
+    elif isinstance(value, (list, tuple)):
+        inner = enumerate(cast(list[object], value))
+    for key, entry in inner:
+        if isinstance(key, str) and (wrong := wrong_with(key)) is not None:
+            return f"{place} has the key {key[:60]!r}, which {wrong}"
+        if (why := _unfit(entry, f"{place}[{key!r}]", nul=nul)) is not None:
+            return why
+    return None

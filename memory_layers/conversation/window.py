@@ -6,6 +6,9 @@ and one that is there already is not appended again.
 
 What is read is always the newest part, and never splits a tool call from its result: a result whose call lies outside
 is left out too. A call that still waits for its result stays in.
+
+A window outlives executions, so its keys lie elsewhere than their fences: `alive` asks, before a turn is kept, whether
+this attempt is still the one that may speak.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from ..records import Json
 from .keys import checked, window_keys
 from .operations import Operations
 from .script import Script
-from .values import Artifacts, Values
+from .values import Artifacts, Values, for_the_database
 
 _WINDOW = Script("window.lua")
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -64,6 +67,7 @@ class Window:
         archive: Archive,
         operations: Operations,
         clock: Clock | None = None,
+        alive: Callable[[], Awaitable[None]] | None = None,
         most: int = 200,
         idle: timedelta = timedelta(hours=1),
         kept: timedelta = timedelta(hours=24),
@@ -74,19 +78,29 @@ class Window:
         self._archive = archive
         self._operations = operations
         self._clock = clock or SystemClock()
+        self._alive = alive
         self._keys = window_keys(principal.tenant, principal.session)
         self._most = most
         self._idle = int(idle.total_seconds() * 1000)
         self._kept = int(kept.total_seconds() * 1000)
 
     async def append(self, turn: Turn, *, key: str | None = None) -> Turn:
-        """Add `turn` at the end, and to the transcript; the turn as it is kept. `key` as on the board."""
+        """Add `turn` at the end, and to the transcript; the turn as it is kept. `key` as on the board.
+
+        Raises:
+            BadInput: the role or the body cannot be used.
+            Stale: the task is run by somebody else now.
+        """
         checked(turn.role, "a role", 64)
         kept = turn
         if turn.id == _NOBODY:
             identifier = self._operations.next(key, of=f"{self._principal.agent} turn")
             kept = replace(turn, id=identifier, agent=self._principal.agent, at=self._clock.now())
-        payload = await self._values.payload(f"the turn of {kept.role!r}", _written(kept))
+        what, written = f"the turn of {kept.role!r}", _written(kept)
+        payload = await self._values.payload(what, written)
+        for_the_database(written, what)
+        if self._alive is not None:
+            await self._alive()
         await self._archive([kept])
         await _WINDOW(
             self._connections.redis, self._keys, "append", str(kept.id), payload, self._most, self._kept, self._idle

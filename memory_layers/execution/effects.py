@@ -23,10 +23,14 @@ from ...infra.errors import BadInput, NotFound
 from ...infra.identity import Principal
 from ...infra.ids import new_id
 from ...infra.sql import load_queries
+from ...infra.text import fit
+from ..conversation.keys import checked
 from ..records import Json
 from . import ledger
 
 _QUERIES = load_queries(__package__ or "")
+_LONGEST = 1_000
+"""Characters in a name or key; the database's index takes no long ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +69,10 @@ class Effects:
         """Record the intent, or tell what is known of the one that was recorded before.
 
         Raises:
-            BadInput: the key belongs to an effect of another name.
+            BadInput: the key belongs to an effect of another name, or one of them is no name.
         """
+        for what, word in (("an effect's name", name), ("an effect's key", key)):
+            checked(word, what, _LONGEST)
         parameters: dict[str, object] = {"execution": execution, "key": key, "name": name, "task": task}
         async with self._connections.transaction(principal) as connection:
             cursor = await connection.execute(
@@ -93,11 +99,13 @@ class Effects:
 
     async def record(self, principal: Principal, execution: UUID, key: str, result: Json) -> None:
         """It was done, with this result. A second record changes nothing."""
+        checked(key, "an effect's key", _LONGEST)
         await self._end(principal, execution, key, "done", result, {"result": result})
 
     async def fail(self, principal: Principal, execution: UUID, key: str, error: str) -> None:
         """The deed raised; whether it happened is not known."""
-        await self._end(principal, execution, key, "failed", error, {"error": error})
+        told = fit(error)
+        await self._end(principal, execution, key, "failed", told, {"error": told})
 
     async def _end(
         self,

@@ -1,6 +1,7 @@
 """Executions: one run towards one goal, from its first row to its end.
 
-The row is there before the first change of the run's board. From then on its status moves one guarded step at a time:
+The row is there before the run's board is opened, and so before its first change. From then on its status moves one
+guarded step at a time:
 
     running ──wait──▶ waiting ──answer──▶ running
        └──────────finish─────────┴──▶ accepted | rejected | failed
@@ -23,10 +24,12 @@ from psycopg.types.json import Jsonb
 
 from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connection, Connections
-from ...infra.errors import BadInput, NotFound
+from ...infra.errors import BadInput, NotFound, ServerUnavailable
 from ...infra.identity import Principal
 from ...infra.ids import new_id
 from ...infra.sql import load_queries
+from ...infra.text import flaw
+from ..conversation.opening import open_board
 from ..records import Json
 from . import ledger
 
@@ -78,8 +81,16 @@ class Executions:
         execution: UUID | None = None,
         source: str | None = None,
     ) -> UUID:
-        """Begin an execution in the principal's session; its id. Beginning `execution` again changes nothing."""
+        """Begin an execution in the principal's session, and open its board; its id. Again, it changes nothing.
+
+        Raises:
+            BadInput: the pipeline's name or its source cannot be stored.
+            ServerUnavailable: it may have begun; if its row is there, resuming it opens the board.
+        """
         identifier = execution or new_id()
+        for what, words in (("the pipeline's name", pipeline), ("the pipeline's file", source or "")):
+            if (wrong := flaw(words)) is not None:
+                raise BadInput(f"{what} {words[:60]!r} {wrong}")
         async with self._connections.transaction(
             replace(principal, execution=identifier), pipelined=True
         ) as connection:
@@ -96,6 +107,15 @@ class Executions:
                 await self._record(
                     connection, principal, identifier, "execution.begin", "running", {"goal": goal}, pipeline
                 )
+            elif (await _one(connection, "get_execution", principal, identifier)).ended:
+                return identifier  # its board is closed, or gone
+        try:
+            await open_board(self._connections, principal.tenant, identifier)
+        except ServerUnavailable as error:
+            error.add_note(
+                f"this was execution {identifier}; `await runtime.resume({str(identifier)!r})` goes on with it"
+            )
+            raise
         return identifier
 
     async def get(self, principal: Principal, execution: UUID) -> Execution:

@@ -20,6 +20,7 @@ from lousa.memory_layers.conversation import feed as feeds
 from lousa.memory_layers.conversation.board import Board, Written
 from lousa.memory_layers.conversation.changes import Change
 from lousa.memory_layers.conversation.feed import Feed
+from lousa.memory_layers.conversation.opening import open_board
 from lousa.memory_layers.conversation.operations import Operations
 
 
@@ -128,7 +129,9 @@ async def board_at(socket: Path, servers: Endpoints, stack: AsyncExitStack) -> t
     await connections.start(stack)
     feed = Feed(connections)
     await feed.start(stack)
-    who = Principal(tenant="t", agent="tester", session="s", execution=new_id())
+    execution = new_id()
+    who = Principal(tenant="t", agent="tester", session="s", execution=execution)
+    await open_board(connections, who.tenant, execution)
     board = Board(connections, who, feed=feed, artifacts=NoArtifacts(), operations=Operations(who.execution))
     return board, feed
 

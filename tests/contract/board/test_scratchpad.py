@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from lousa.infra.errors import BadInput
 from lousa.infra.identity import Principal
+from lousa.memory_layers.conversation.opening import open_board
 from lousa.memory_layers.conversation.scratchpad import Scratchpad
 from lousa.memory_layers.records import Json
 
@@ -41,6 +42,7 @@ async def test_notes_are_private_to_agent_execution_and_tenant(room: Any) -> Non
         room.who("ANA"),
         replace(room.who("ana"), tenant=room.principal.tenant + "x"),
     ]
+    await open_board(room.connections, others[-1].tenant, room.principal.execution)
     for other in others:
         assert await notes_of(room, other).all() == {}
         assert await notes_of(room, other).read("secret") is None
