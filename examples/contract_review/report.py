@@ -7,13 +7,15 @@ missing.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lousa import Failure, Outcome, Skipped
 from lousa.memory_layers.records import Json
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +23,13 @@ from .clauses import CLAUSES, Quotation
 from .contradictions import Contradiction
 
 JsonObject = dict[str, Json]
+
+MOST_DOCUMENTS = 6
+"""How many documents a page shows."""
+LABEL = 20
+"""The width of a clause's name."""
+LEAST_ROOM = 24
+"""The narrowest column in which quotations can be read."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -159,40 +168,19 @@ def reasons(review: JsonObject) -> list[str]:
 
 
 def page(review: JsonObject) -> RenderableType:
-    """The review for a person: a table of documents and clauses, then what needs attention."""
-    table = Table(title="What was found", title_justify="left", header_style="bold")
-    table.add_column("clause")
-    names = [str(name) for name in _list(review["documents"])]
-    shown = names[:6]
-    for name in shown:
-        table.add_column(name, overflow="fold", max_width=38)
-    findings = objects(review["findings"])
-    missing = {(i["document"], i["clause"]) for i in objects(review["missing"])}
-    for clause in CLAUSES:
-        cells: list[str | Text] = []
-        for name in shown:
-            quoted = [str(item["text"]) for item in findings if item["document"] == name and item["clause"] == clause]
-            if quoted:
-                cells.append(_short("; ".join(quoted) if clause == "parties" else quoted[0]))
-            elif (name, clause) in missing:
-                cells.append(Text("missing", style="bold red"))
-            else:
-                cells.append(Text("–", style="dim"))
-        table.add_row(_spoken(clause), *cells)
-    parts: list[RenderableType] = [table]
-    if len(names) > len(shown):
-        parts.append(Text(f"… and {len(names) - len(shown)} more documents; --json has them all", style="dim"))
+    """The review for a person: documents and clauses, then what needs attention."""
+    parts: list[RenderableType] = [_Overview(review)]
     for item in objects(review["contradictions"]):
         documents = _list(item["documents"])
         parts.append(Text(f"\nContradiction in {_spoken(item['clause'])}: {item['reason']}", style="bold yellow"))
-        parts.append(Text(f"  {documents[0]}: “{_short(str(item['a']), 160)}”"))
-        parts.append(Text(f"  {documents[1]}: “{_short(str(item['b']), 160)}”"))
+        parts.append(_indented(f"{documents[0]}: “{_short(str(item['a']), 160)}”"))
+        parts.append(_indented(f"{documents[1]}: “{_short(str(item['b']), 160)}”"))
     for item in objects(review["changed"]):
         parts.append(
             Text(f"\nChanged since {item['since']}: {_spoken(item['clause'])} of {item['document']}", style="bold cyan")
         )
-        parts.append(Text(f"  before: “{_short(str(item['before']), 160)}”"))
-        parts.append(Text(f"  now:    “{_short(str(item['after']), 160)}”"))
+        parts.append(_indented(f"before: “{_short(str(item['before']), 160)}”"))
+        parts.append(_indented(f"now:    “{_short(str(item['after']), 160)}”"))
     parts += [
         Text(f"\nNot read: {_spoken(item['clause'])} of {item['document']}: {item['because']}", style="bold red")
         for item in objects(review["unread"])
@@ -206,6 +194,67 @@ def page(review: JsonObject) -> RenderableType:
             )
         )
     return Group(*parts)
+
+
+class _Overview:
+    """What was found: documents side by side where there is room for them, else one after the other."""
+
+    def __init__(self, review: JsonObject) -> None:
+        names = [str(name) for name in _list(review["documents"])]
+        self._names = names[:MOST_DOCUMENTS]
+        self._more = len(names) - len(self._names)
+        self._findings = objects(review["findings"])
+        self._missing = {(i["document"], i["clause"]) for i in objects(review["missing"])}
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = (options.max_width - LABEL) // max(1, len(self._names)) - 3
+        yield Text("What was found", style="bold")
+        if room >= LEAST_ROOM:
+            yield self._side_by_side(min(room, 38))
+        else:
+            yield from self._one_by_one()
+        if self._more:
+            yield Text(f"… and {self._more} more documents; --json has them all", style="dim")
+
+    def _side_by_side(self, room: int) -> Table:
+        table = Table("clause", header_style="bold")
+        for name in self._names:
+            table.add_column(_in_pieces(name, room), max_width=room, overflow="fold")
+        for clause in CLAUSES:
+            table.add_row(_spoken(clause), *(self._cell(name, clause) for name in self._names))
+        return table
+
+    def _one_by_one(self) -> Iterator[RenderableType]:
+        for name in self._names:
+            yield Text(f"\n{name}", style="bold", overflow="fold")
+            grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=True)
+            grid.add_column(no_wrap=True, min_width=LABEL - 2)
+            grid.add_column(overflow="fold")
+            for clause in CLAUSES:
+                grid.add_row(f"  {_spoken(clause)}", self._cell(name, clause))
+            yield grid
+
+    def _cell(self, name: str, clause: str) -> Text:
+        quoted = [str(i["text"]) for i in self._findings if (i["document"], i["clause"]) == (name, clause)]
+        if quoted:
+            return Text(_short("; ".join(quoted) if clause == "parties" else quoted[0]))
+        if (name, clause) in self._missing:
+            return Text("missing", style="bold red")
+        return Text("–", style="dim")
+
+
+def _indented(text: str) -> Padding:
+    return Padding(Text(text), (0, 0, 0, 2))
+
+
+def _in_pieces(name: str, room: int) -> Text:
+    """A file's name on as many lines as it needs, broken behind a hyphen or the like."""
+    lines = [""]
+    for piece in re.split(r"(?<=[-_. ])", name):
+        if lines[-1] and len(lines[-1]) + len(piece) > room:
+            lines.append("")
+        lines[-1] += piece
+    return Text("\n".join(line if len(line) <= room else f"{line[: room - 1]}…" for line in lines))
 
 
 def _spoken(clause: Json) -> str:
