@@ -22,6 +22,7 @@ from typing import Protocol, TypeVar
 
 from ..infra.errors import BadInput, EffectUncertain, Stale, TaskFailed
 from ..infra.telemetry import Attribute, span
+from ..infra.text import fit
 from ..memory_layers.records import Json
 from .contract import Task, placed
 from .desk import Desk
@@ -67,13 +68,13 @@ class Exhausted:
     @property
     def words(self) -> str:
         """The error as people read it."""
-        text = str(self.error)
+        text = fit(str(self.error))
         return f"{type(self.error).__name__}: {text}" if text else type(self.error).__name__
 
     @property
     def where(self) -> str:
         """The place in the user's code that it came from, '' if none."""
-        return whereabouts(self.error)
+        return fit(whereabouts(self.error))
 
     @property
     def told(self) -> str:

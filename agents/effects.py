@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from ..infra.errors import EffectUncertain
 from ..infra.identity import Principal
+from ..infra.text import told
 from ..memory_layers.execution.effects import Done, Effects, Intended, Uncertain
 from ..memory_layers.records import Json
 from .plan import to_json
@@ -66,7 +67,9 @@ class Outside:
     ) -> None:
         """It did happen. `alive` raises when this attempt was overtaken."""
         await alive()
-        await self._effects.record(principal, self._execution, key, to_json(result, f"the result of effect {key!r}"))
+        await self._effects.record(
+            principal, self._execution, key, to_json(result, f"the result of effect {told(key)}")
+        )
 
     async def _run(self, principal: Principal, name: str, key: str, deed: Deed) -> Json:
         try:

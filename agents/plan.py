@@ -15,7 +15,7 @@ from typing import cast
 from uuid import UUID
 
 from ..infra.errors import PipelineError
-from ..infra.text import MOST_BITS, flaw
+from ..infra.text import MOST_BITS, flaw, told
 from ..memory_layers.conversation.values import DEEPEST
 from ..memory_layers.records import Json
 from .contract import Task
@@ -74,7 +74,7 @@ def _listed(asked: object, by: str, known: Mapping[str, Task]) -> list[Task]:
     if asked is None:
         raise PipelineError(f"{by} returned nothing: return a list of Task(worker, input), at least one")
     if not _is_list(asked):
-        raise PipelineError(f"{by} returned {_short(asked)}: return a list of Task(worker, input)")
+        raise PipelineError(f"{by} returned {told(asked)}: return a list of Task(worker, input)")
     tasks: list[Task] = []
     for item in cast(Iterable[object], asked):
         if isinstance(item, str) and item in known:
@@ -82,7 +82,7 @@ def _listed(asked: object, by: str, known: Mapping[str, Task]) -> list[Task]:
         elif isinstance(item, str):
             raise PipelineError(f"{by} names the task {item!r}, and no round had it; there is {_listing(known)}")
         if not isinstance(item, Task):
-            raise PipelineError(f"{by} put {type(item).__name__} {_short(item)} into the plan: each must be a Task")
+            raise PipelineError(f"{by} put {type(item).__name__} {told(item)} into the plan: each must be a Task")
         tasks.append(item)
         if len(tasks) > MOST_TASKS:
             raise PipelineError(
@@ -106,7 +106,7 @@ def _names(tasks: Sequence[Task], known: Mapping[str, Task]) -> list[str]:
     for task in tasks:
         if not isinstance(task.id, str) or len(task.id) > LONGEST_ID or flaw(task.id):  # pyright: ignore[reportUnnecessaryIsInstance]  # users are not all typed
             raise PipelineError(
-                f"task id {_short(task.id)} cannot be used: text, at most {LONGEST_ID} characters, no NUL and no half"
+                f"task id {told(task.id)} cannot be used: text, at most {LONGEST_ID} characters, no NUL and no half"
                 " of a character"
             )
         taken.add(task.id)
@@ -131,13 +131,13 @@ def _names(tasks: Sequence[Task], known: Mapping[str, Task]) -> list[str]:
 def _needs(task: Task, identifier: str, by_object: Mapping[int, str], names: Iterable[str]) -> tuple[str, ...]:
     """The ids of what a task needs, each once."""
     if isinstance(task.needs, (str, Task)):
-        raise PipelineError(f"the needs of task {identifier!r} must be a list: write needs=[{_short(task.needs)}]")
+        raise PipelineError(f"the needs of task {identifier!r} must be a list: write needs=[{told(task.needs)}]")
     needs: dict[str, None] = {}
     for need in task.needs:
         name = by_object.get(id(need), need.id) if isinstance(need, Task) else need
         if name not in names:
             raise PipelineError(
-                f"task {identifier!r} needs {_short(name or need)}, which is in no plan; there is {_listing(names)}"
+                f"task {identifier!r} needs {told(name or need)}, which is in no plan; there is {_listing(names)}"
             )
         needs[name] = None
     return tuple(needs)
@@ -212,7 +212,7 @@ def _plain(value: object, depth: int) -> Json:
         case dict():
             return {_key(key): _inner(key, item, depth) for key, item in cast(dict[object, object], value).items()}
         case _:
-            raise _Unfit(f"holds {type(value).__name__} {_short(value)}, which JSON cannot carry")
+            raise _Unfit(f"holds {type(value).__name__} {told(value)}, which JSON cannot carry")
 
 
 def _inner(key: object, value: object, depth: int) -> Json:
@@ -226,7 +226,7 @@ def _inner(key: object, value: object, depth: int) -> Json:
 
 def _key(key: object) -> str:
     if not isinstance(key, str):
-        raise _Unfit(f"has the key {key!r}, and in JSON keys are text: write {str(key)!r}")
+        raise _Unfit(f"has the key {told(key)}, and in JSON keys are text: write str(…) of it")
     if (wrong := flaw(key)) is not None:
         raise _Unfit(f"has the key {key[:60]!r}, which {wrong}")
     return key
@@ -241,8 +241,3 @@ def _listing(names: Iterable[str]) -> str:
     some = sorted(names)
     shown = ", ".join(map(repr, some[:8]))
     return (shown + f" and {len(some) - 8} more" if len(some) > 8 else shown) or "none"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -123,16 +123,16 @@ def write_verdict(verdict: Verdict) -> dict[str, Json]:
             return {
                 "verdict": "accept" if isinstance(verdict, Accept) else "reject",
                 "decision": to_json(verdict.decision, "the decision"),
-                "reasons": [str(reason) for reason in _each(verdict.reasons)],
+                "reasons": [_in_words(reason, "a reason of the verdict") for reason in _each(verdict.reasons)],
                 "evidence": _evidence(verdict.evidence, "the verdict"),
             }
         case Revise():
             tasks: list[Json] = [task if isinstance(task, str) else write_task(task) for task in verdict.tasks]
-            return {"verdict": "revise", "tasks": tasks, "reason": verdict.reason}
+            return {"verdict": "revise", "tasks": tasks, "reason": to_json(verdict.reason, "the reason")}
         case Escalate():
             return {
                 "verdict": "escalate",
-                "question": verdict.question,
+                "question": to_json(verdict.question, "the question"),
                 "evidence": _evidence(verdict.evidence, "the question"),
                 "options": to_json(_each(verdict.options), "the options"),
             }
@@ -159,6 +159,11 @@ def _list(written: Json) -> list[Json]:
 
 def _evidence(evidence: Sequence[Evidence], of: str) -> list[Json]:
     return [to_json(item, f"the evidence of {of}") for item in _each(evidence)]
+
+
+def _in_words(said: object, what: str) -> Json:
+    """Something said, as text that can be kept."""
+    return to_json(str(to_json(said, what) if isinstance(said, int) else said), what)
 
 
 def _each(given: object) -> list[object]:

@@ -21,3 +21,12 @@ def flaw(text: str) -> str | None:
 def fit(text: str) -> str:
     """`text` with a mark in place of what no store can hold; for words that are told and not answered for."""
     return _UNFIT.sub("�", text)
+
+
+def told(value: object, most: int = 60) -> str:
+    """A value in an error, cut where it gets long; an int may have more digits than Python writes."""
+    try:
+        shown = repr(value)
+    except ValueError:
+        return f"{type(value).__name__} of too many digits"
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"

@@ -37,6 +37,7 @@ from ..infra.errors import BadInput, ExecutionBusy, LousaError, PipelineError, R
 from ..infra.identity import PERSON, Principal
 from ..infra.ids import new_id
 from ..infra.telemetry import span
+from ..infra.text import fit
 from ..memory_layers.conversation.board import Board, Version
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.conversation.watch import Watch
@@ -306,7 +307,7 @@ async def _end(services: Services, live: Live) -> Result:
 
 async def _fail(services: Services, live: Live, error: LousaError) -> None:
     """Record that the run failed, unless somebody else runs it now."""
-    words = f"{type(error).__name__}: {error}"
+    words = fit(f"{type(error).__name__}: {error}")
     with contextlib.suppress(Stale):
         await live.run.claim.renew()
         await live.failed(words)

@@ -32,7 +32,7 @@ from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connections
 from ...infra.errors import BadInput
 from ...infra.identity import Principal
-from ...infra.text import flaw
+from ...infra.text import flaw, told
 from ..records import Json
 from .changes import RESERVED, Action, Snapshot, StoredChange, author, cursor_of, matcher
 from .claims import Claim, Fence, Holder, claim, holder_of, stale
@@ -238,7 +238,7 @@ class Board:
         """
         self._may_claim(task)
         if over is not None and over is not ANY and (type(over) is not int or not 0 <= over < _MOST):
-            raise BadInput(f"over={_short(over)} is no token: pass that of a holder, ANY, or nothing")
+            raise BadInput(f"over={told(over)} is no token: pass that of a holder, ANY, or nothing")
         if (wrong := flaw(note)) is not None:
             raise BadInput(f"the note of the claim of {task!r} {wrong}")
         taken = "any" if over is ANY else over
@@ -256,7 +256,7 @@ class Board:
         self, action: Action, field: str, payload: bytes, expect: Expect, key: str | None, subject: str = ""
     ) -> Written | Conflict:
         if expect is not None and expect is not ANY and (type(expect) is not int or not 0 <= expect < _MOST):
-            raise BadInput(f"expect={_short(expect)} is no version: pass what a read or a write gave, ANY, or nothing")
+            raise BadInput(f"expect={told(expect)} is no version: pass what a read or a write gave, ANY, or nothing")
         operation = self._operations.next(key, of=f"{self._principal.agent} {action} {field}")
         expected = self.seen.get(field, 0) if expect is None else expect
         return await self._apply(operation, action, field, payload, expected, subject)
@@ -356,11 +356,6 @@ def _parse(entry: bytes) -> tuple[Version, bytes]:
 
 def _is_gone(entry: bytes) -> bool:
     return entry.endswith(GONE) and _parse(entry)[1] == GONE
-
-
-def _short(value: object) -> str:
-    """A value in an error; an int may have more digits than Python writes."""
-    return type(value).__name__ if isinstance(value, int) and value.bit_length() > 64 else repr(value)[:60]
 
 
 def _seconds(span: timedelta | float | None) -> float | None:

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from uuid import UUID
 
 from ...infra.errors import BadInput
-from ...infra.text import flaw
+from ...infra.text import flaw, told
 
 HINTS = "lousa:hints"
 """The channel on which board.lua names the change stream of every mutation, for whoever has no reader on it."""
@@ -92,9 +92,8 @@ def checked(name: str, what: str, most: int = 512) -> str:
         BadInput: saying what a name is.
     """
     if not isinstance(name, str) or not 0 < len(name) <= most or "\x00" in name:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
-        shown = repr(name) if len(repr(name)) <= 60 else f"{repr(name)[:60]}…"
         size = f" of {len(name):,}" if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise BadInput(f"{what} has 1 to {most} characters and no NUL, not {shown}{size}")
+        raise BadInput(f"{what} has 1 to {most} characters and no NUL, not {told(name)}{size}")
     if (wrong := flaw(name)) is not None:
         raise BadInput(f"{what} {wrong}")
     return name

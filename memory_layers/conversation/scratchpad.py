@@ -61,9 +61,10 @@ class Scratchpad:
         seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
         if seconds is not None and not 0 < seconds <= LONGEST_TTL:
             raise BadInput(f"a note cannot live for {seconds:g} s: leave ttl out to keep it as long as the board")
+        name = checked(note, A_NOTE)
         payload = await self._values.payload(f"the note {note!r}", value)
         milliseconds = max(1, int(seconds * 1000)) if seconds else 0
-        await self._ask("write", checked(note, A_NOTE), payload, milliseconds)
+        await self._ask("write", name, payload, milliseconds)
         await self._values.taken(payload)
 
     async def delete(self, note: str) -> None:

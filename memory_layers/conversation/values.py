@@ -19,7 +19,7 @@ from typing import Protocol, cast
 
 from ...infra.errors import BadInput
 from ...infra.identity import Principal
-from ...infra.text import MOST_BITS, flaw
+from ...infra.text import MOST_BITS, flaw, told
 from ..records import Json
 
 INLINE = 10 * 1024
@@ -165,7 +165,7 @@ def _why_not(value: object, place: str, depth: int) -> str:
     if isinstance(value, dict):
         for key, inner in cast(dict[object, object], value).items():
             if not isinstance(key, str):
-                return f"{place} has the key {key!r}: the keys of JSON are strings"
+                return f"{place} has the key {told(key)}: the keys of JSON are strings"
             if not _is_json(inner, depth + 1):
                 return _why_not(inner, f"{place}[{key!r}]", depth + 1)
     if isinstance(value, (list, tuple)):
