@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Revise, Runtime, Task, Written
+from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Principal, Revise, Runtime, Task, Written
 from lousa.agents.progress import Progress
 from lousa.infra.errors import PipelineError, RunFailed
 from lousa.memory_layers.records import Json
@@ -109,6 +110,16 @@ async def test_a_resume_that_is_interrupted_takes_what_it_found_with_it(runtime:
     )
     assert result.decision == [True, False, False, True]  # interrupted, not failed: its outcomes stand
     assert counting.begun["count-2"] == 2
+
+
+async def test_a_board_that_was_closed_is_opened_again_even_when_the_one_who_resumed_died_before_it(runtime: Runtime):
+    counting, services = Counting(), runtime.services
+    execution = (await failed(runtime, counting.pipeline)).execution
+    who = Principal(tenant=runtime.settings.tenant, agent="pipeline", session="default", execution=execution)
+    await services.executions.reopen(who, execution)
+    assert await services.feed.expire(who.tenant, execution, "0-999999", timedelta(days=1))
+    counting.broken = False
+    assert (await runtime.resume(execution, counting.pipeline)).decision == 8
 
 
 async def tally(desk: Desk, findings: Outcomes) -> Accept:
