@@ -7,7 +7,8 @@ worker. Three hooks may stand beside them: `goal(arguments)` makes a goal of the
 
 A file may import its neighbours, as a script may; a folder is a package of its own, so its relative imports work, and
 its names may live in `__init__.py` or in `pipeline.py`. A file that ends with `asyncio.run(main())` is a script and a
-pipeline at once: that line is left out here, because the loading must not run anything.
+pipeline at once: that line is left out here, because the loading must not run anything. Whatever else starts an event
+loop on import is refused, with the way out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import hashlib
 import importlib
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Generator
@@ -40,6 +42,7 @@ Report = Callable[["Result"], Awaitable[Json]]
 Render = Callable[[Json], object]
 
 _NO_WORKERS = ("planner", "critic", "goal", "report", "render")
+_LOOP = re.compile("event loop|another loop is running|[Aa]lready running asyncio")
 _OURS = __name__.split(".", 1)[0]
 
 
@@ -163,15 +166,32 @@ def _failures_in(place: Path) -> Generator[None]:
     except (LousaError, KeyboardInterrupt):
         raise
     except BaseException as error:
+        if isinstance(error, RuntimeError) and _LOOP.search(str(error)):
+            _close_what_never_ran(error)
+            raise BadInput(
+                f"{str(place)!r} starts an event loop on import, where one runs already{_where(place, error)}: put that"
+                ' line under `if __name__ == "__main__":`'
+            ) from error
         raise PipelineError(f"{str(place)!r} cannot be imported: {_in_words(place, error)}") from error
 
 
 def _in_words(place: Path, error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})"
-    what = f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}{_where(place, error)}"
+
+
+def _where(place: Path, error: BaseException) -> str:
     inside = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(str(place))]
-    return f"{what} ({inside[-1].filename}, line {inside[-1].lineno})" if inside else what
+    return f" ({inside[-1].filename}, line {inside[-1].lineno})" if inside else ""
+
+
+def _close_what_never_ran(error: BaseException) -> None:
+    """The coroutines handed to a loop that refused them; unclosed, each would warn that it was never awaited."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        for value in [*frame.f_locals.values()]:
+            if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+                value.close()
 
 
 def _hook(place: Path, found: dict[str, Any], name: str, *, asynchronous: bool = False) -> object:

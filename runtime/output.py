@@ -10,11 +10,12 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn, TextIO, cast
 from uuid import UUID
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -37,28 +38,50 @@ class _Output(Console):
         raise BrokenPipeError
 
 
+_own: TextIO | None = None
+"""Standard output while it is kept for us alone."""
+
+
+@contextmanager
+def set_apart() -> Generator[None]:
+    """Keep standard output for what is emitted and shown here; what a user's code prints goes to standard error."""
+    global _own
+    _own = sys.stdout
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _own = None
+
+
+def _standard_output() -> TextIO:
+    return _own or sys.stdout
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that takes nothing for markup."""
-    stream = sys.stderr if stderr else sys.stdout
+    stream = sys.stderr if stderr else _standard_output()
     width = None if stream.isatty() else _WIDTH_OF_A_FILE
     return _Output(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 
 def emit(value: object) -> None:
     """One JSON value on a line of its own."""
-    sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, allow_nan=False) + "\n")
-    sys.stdout.flush()
+    out = _standard_output()
+    out.write(json.dumps(plain(value), ensure_ascii=False, allow_nan=False) + "\n")
+    out.flush()
 
 
 def show(*things: object) -> None:
     """Lines of text, or whatever rich can draw."""
-    out = console()
+    out = _standard_output()
+    drawing = console()
     for thing in things:
         if isinstance(thing, str):
-            sys.stdout.write(clean(thing) + "\n")
+            out.write(clean(thing) + "\n")
         else:
-            out.print(thing)
-    sys.stdout.flush()
+            drawing.print(thing)
+    out.flush()
 
 
 def table(*columns: str, rows: Iterable[Iterable[object]]) -> Table:
@@ -73,7 +96,7 @@ def table(*columns: str, rows: Iterable[Iterable[object]]) -> Table:
 
 def listing(*columns: str, rows: Sequence[Sequence[object]]) -> Table | str:
     """A table on a terminal; a line a row for other programs, and for many rows: folding each cell takes seconds."""
-    if len(rows) <= MOST_ROWS and sys.stdout.isatty():
+    if len(rows) <= MOST_ROWS and _standard_output().isatty():
         return table(*columns, rows=rows)
     lines = [columns, *([str(cell).replace("\n", " ") for cell in row] for row in rows)]  # an entry is one line
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)][:-1]

@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import AsyncGenerator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
@@ -33,11 +33,15 @@ FAILED, WAITING, CONFLICT, UNWELL, REJECTED, INTERRUPTED, ENDED, PIPE_CLOSED = 1
 
 @dataclass(slots=True)
 class Frame:
-    """The options that hold for every verb. `on_interrupt`, a list that copies share, is what to say then."""
+    """The options that hold for every verb. `on_interrupt`, a list that copies share, is what to say then.
+
+    `json`: the verb answers a program, so standard output is the answer's alone, whatever a user's code prints.
+    """
 
     home: Path | None = None
     tenant: str | None = None
     debug: bool = False
+    json: bool = False
     on_interrupt: list[str] = field(default_factory=list[str])
 
     def settings(self, **more: object) -> Settings:
@@ -67,11 +71,13 @@ class Frame:
         """Run a verb to its end and leave with its exit code."""
         import asyncio  # here, because `--help` needs none of it
 
+        from ..output import set_apart
         from .notes import take_notes
 
         take_notes(everything=self.debug)
         try:
-            code = asyncio.run(_ended_politely(verb))
+            with set_apart() if self.json else nullcontext():
+                code = asyncio.run(_ended_politely(verb))
             sys.stdout.flush()
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
             say("interrupted", *self.on_interrupt)
@@ -94,8 +100,10 @@ class Frame:
 
 
 def of(context: typer.Context) -> Frame:
-    """The frame that `everywhere` made."""
-    return cast(Frame, context.obj)
+    """The frame that `everywhere` made, for this verb."""
+    frame = cast(Frame, context.obj)
+    frame.json = bool(context.params.get("json"))
+    return frame
 
 
 def run(app: typer.Typer, words: Sequence[str]) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import sys
+import warnings
 from pathlib import Path
 from textwrap import dedent
 
@@ -232,3 +235,28 @@ def test_what_is_no_python_at_all_is_refused(here: Path, place: str, told: str) 
     (here / "empty").mkdir()
     with pytest.raises(BadInput, match=told):
         load(here / place)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "sys.exit(asyncio.run(main()))",
+        "result = asyncio.run(main())",
+        "run(main())",
+        "def start():\n    asyncio.run(main())\nstart()",
+        "late = main()\nasyncio.get_event_loop().run_until_complete(late)",
+        "import anyio\nresult = anyio.run(main)",
+    ],
+)
+async def test_a_script_that_starts_a_loop_on_import_is_told_the_way_out(here: Path, ending: str) -> None:
+    start = "import asyncio\nimport sys\nfrom asyncio import run\nasync def main():\n    return 0\n"
+    file = written(here / "mine.py", f"{dedent(FUNCTIONS)}\n{start}{ending}\n")
+    await asyncio.sleep(0)  # a loop runs here, as it does for every verb
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with pytest.raises(BadInput, match=r'mine.py\W+ line \d+\): .*`if __name__ == "__main__":`'):
+            load(file)
+        gc.collect()
+    assert [str(warning.message) for warning in heard if "never awaited" in str(warning.message)] == []
+    guarded = ending.replace("\n", "\n    ")
+    assert load(written(file, f'{dedent(FUNCTIONS)}\n{start}if __name__ == "__main__":\n    {guarded}\n')).pipeline
