@@ -24,7 +24,7 @@ from uuid import UUID
 from ..infra.errors import BadInput, EffectUncertain
 from ..infra.identity import Principal
 from ..memory_layers import fencing
-from ..memory_layers.context_pack import Context, Language, count_tokens, pack
+from ..memory_layers.context_pack import ALWAYS, FOUND, Context, Language, check_frame, count_tokens, pack
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.mailbox import Mailbox, Message
 from ..memory_layers.conversation.operations import Operations
@@ -32,7 +32,7 @@ from ..memory_layers.conversation.scratchpad import Scratchpad
 from ..memory_layers.conversation.window import Turn, Window
 from ..memory_layers.execution.transcript import TranscriptTurn
 from ..memory_layers.receipts import Receipt
-from ..memory_layers.records import Json, MemoryKind
+from ..memory_layers.records import Json
 from .contract import Task
 from .effects import Deed, Outside
 from .remembering import Remembering
@@ -103,7 +103,7 @@ class Desk(Remembering):
 
     # What is known
 
-    async def forget(self, memory: UUID, reason: str, *, key: str | None = None) -> Receipt:
+    async def forget(self, memory: UUID | str, reason: str, *, key: str | None = None) -> Receipt:
         """Withdraw a memory that this agent may change: no recall brings it back.
 
         Raises:
@@ -121,10 +121,15 @@ class Desk(Remembering):
         count: Callable[[str], int] = count_tokens,
         turns: int = 20,
     ) -> Context:
-        """A prompt of at most `budget` tokens, as `count` counts them, in English (``en``) or Portuguese (``pt``)."""
+        """A prompt of at most `budget` tokens, as `count` counts them, in English (``en``) or Portuguese (``pt``).
+
+        Every rule and block in scope is in it, whatever the query; `Context.rules_left_out` names those for which the
+        budget is too small.
+        """
+        check_frame(budget, language)
         rules, known, said = await asyncio.gather(
-            self.recall(query, k=50, kinds=(MemoryKind.PROCEDURAL, MemoryKind.BLOCK)),
-            self.recall(query, k=50),
+            self._services.recaller.always(self.principal, ALWAYS),
+            self.recall(query, k=50, kinds=FOUND),
             self.window.last(turns),
         )
         return pack([*rules, *known], said, budget=budget, language=language, count=count)

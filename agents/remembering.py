@@ -11,12 +11,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from ..infra import shape
 from ..infra.errors import BadInput
 from ..infra.identity import Principal
 from ..memory_layers.contract import Freshness, Query
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.execution.decisions import decision_value
+from ..memory_layers.guard import check_decision
 from ..memory_layers.knowledge.facts import name_key
 from ..memory_layers.knowledge.postgres import Edge, Entity, Path
 from ..memory_layers.receipts import Receipt
@@ -56,7 +58,7 @@ class Remembering:
         trust: float | None = None,
         occurred_at: datetime | None = None,
         expires_at: datetime | None = None,
-        sources: Sequence[UUID] = (),
+        sources: Sequence[UUID | str] = (),
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
     ) -> Receipt:
@@ -99,13 +101,17 @@ class Remembering:
         person: str | None = None,
         source: Source = "agent",
         trust: float | None = None,
-        sources: Sequence[UUID] = (),
+        sources: Sequence[UUID | str] = (),
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
     ) -> Receipt:
         """State that `subject` has `predicate` `object`, since then or now; an older value of that key is superseded.
 
-        `many` keeps several values side by side; `person` names whom it is about, so that it can be erased.
+        `many` keeps several values side by side, and all facts of a key say the same about it; `person` names whom it
+        is about, so that it can be erased.
+
+        Raises:
+            BadInput: this key was stated to hold one value and is now told that it holds many, or the other way round.
         """
         fact = Fact(
             subject=subject,
@@ -142,21 +148,25 @@ class Remembering:
         key: str | None = None,
     ) -> Receipt:
         """Record a decision, its reasons and evidence, written through and kept for seven years."""
-        decided = to_json(outcome, "the decision")
+        decided = to_json(outcome, "the outcome")
+        why, given = shape.texts("reasons", reasons), shape.items("evidence", evidence)
+        supports = [to_json(item, "the evidence") for item in given]
+        check_decision(question, decided, why, supports)
         shown = decided if isinstance(decided, str) else json.dumps(decided, ensure_ascii=False)
-        supports = [to_json(item, "the evidence") for item in evidence]
         return await self._keep(
             MemoryKind.DECISION,
             f"{question}: {shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + '…'}",
             key=key,
             about=question,
             scope=scope,
-            value=decision_value(question, decided, list(reasons), supports),
-            sources=[item for item in evidence if isinstance(item, UUID)],
+            value=decision_value(question, decided, why, supports),
+            sources=[item for item in given if isinstance(item, UUID)],
         )
 
-    async def forget(self, memory: UUID, reason: str, *, key: str | None = None) -> Receipt:
+    async def forget(self, memory: UUID | str, reason: str, *, key: str | None = None) -> Receipt:
         """Withdraw a memory that this agent may change: no recall brings it back."""
+        memory = shape.identifier("memory", memory)
+        shape.text("reason", reason)
         operation = self._operations.next(key, of=f"{self.principal.agent} forget {memory}")
         return await self._services.router.forget(self.principal, memory, reason, operation)
 
@@ -176,7 +186,7 @@ class Remembering:
             text=query,
             k=k,
             budget=budget,
-            kinds=frozenset(MemoryKind.parse(kind) for kind in kinds),
+            kinds=frozenset(MemoryKind.parse(kind) for kind in shape.texts("kinds", kinds)),
             as_of=as_of,
             touch=touch,
             freshness=freshness,
@@ -188,7 +198,9 @@ class Remembering:
 
         A name is compared whole, without case and accents.
         """
-        thing = Entity(name_key(about), about)
+        thing = Entity(name_key(shape.text("about", about)), about)
+        shape.whole("hops", hops)
+        as_of = None if as_of is None else shape.moment("as_of", as_of)
         await self._services.router.caught_up(self.principal, self._services.settings.deadline)
         async with self._services.connections.transaction(self.principal) as connection:
             knowledge = self._services.knowledge
@@ -196,6 +208,9 @@ class Remembering:
 
     async def paths(self, a: str, b: str, *, as_of: datetime | None = None) -> list[Path]:
         """How `a` and `b` are connected: the shortest chains of facts, each with the sentence it reads as."""
+        for what, name in (("a", a), ("b", b)):
+            shape.text(what, name)
+        as_of = None if as_of is None else shape.moment("as_of", as_of)
         async with self._services.connections.transaction(self.principal) as connection:
             return await self._services.knowledge.paths(connection, self.principal, a, b, as_of=as_of)
 
@@ -215,11 +230,11 @@ class Remembering:
         trust: float | None = None,
         occurred_at: datetime | None = None,
         expires_at: datetime | None = None,
-        sources: Sequence[UUID] = (),
+        sources: Sequence[UUID | str] = (),
         metadata: Mapping[str, Json] | None = None,
     ) -> Receipt:
         """Hand a memory to the router, under an id that every attempt of this task gives it."""
-        if source not in TRUST:
+        if shape.text("source", source) not in TRUST:
             raise BadInput(f"there is no source {source!r}; the sources are {', '.join(TRUST)}")
         operation = self._operations.next(key, of=f"{self.principal.agent} remember {kind} {about}")
         now = self._services.clock.now()
@@ -238,11 +253,11 @@ class Remembering:
             subject=subject,
             source=source,
             trust=TRUST[source] if trust is None else trust,
-            occurred_at=occurred_at or now,
+            occurred_at=now if occurred_at is None else occurred_at,
             recorded_at=now,
             expires_at=expires_at,
-            sources=tuple(sources),
-            metadata=metadata or {},
+            sources=tuple(shape.identifier("each of sources", one) for one in shape.items("sources", sources)),
+            metadata={} if metadata is None else metadata,
         )
         fence = self._board.fence if self._board is not None else None
         return await self._services.router.remember(self.principal, memory, operation=operation, fence=fence)

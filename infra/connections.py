@@ -13,8 +13,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import AsyncConnection, OperationalError
-from psycopg.errors import IdleInTransactionSessionTimeout
+from psycopg import AsyncConnection, DataError, IntegrityError, OperationalError
+from psycopg.errors import (
+    IdleInTransactionSessionTimeout,
+    InsufficientPrivilege,
+    ProgramLimitExceeded,
+    ReadOnlySqlTransaction,
+)
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -148,6 +153,17 @@ class Connections:
             protocol=3,
         )
         return Redis.from_pool(pool)
+
+
+def is_flaw(error: BaseException) -> bool:
+    """Whether it is what was written that Postgres refuses, as it would the next time: no waiting makes it fit."""
+    return any(isinstance(each, (DataError, IntegrityError, ProgramLimitExceeded)) for each in (error, error.__cause__))
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether Postgres cannot take anything at the moment: away, out of time or resources, or not to be written to."""
+    away = (ServerUnavailable, OperationalError, IdleInTransactionSessionTimeout)
+    return not is_flaw(error) and isinstance(error, (*away, ReadOnlySqlTransaction, InsufficientPrivilege))
 
 
 def without_password(url: str) -> str:

@@ -1,7 +1,8 @@
 """A prompt's context, packed: what holds always first, then what is known, what was found, and what was said last.
 
-Rules and blocks always come before anything else, because they must not be crowded out; then facts; then whatever else
-was found, best first; the window comes last, nearest to the question. A section is cut where the budget ends, the
+Rules and blocks always come before anything else and may take the whole budget, because they must not be crowded out;
+when it is too small for them, their heading says so, and `Context.rules_left_out` says which. Then facts; then whatever
+else was found, best first; the window comes last, nearest to the question. A section is cut where the budget ends, the
 window at its old end. Every line of a memory ends with the id it can be cited by.
 """
 
@@ -10,31 +11,39 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 from uuid import UUID
 
+from ..infra import shape
 from ..infra.errors import BadInput
 from .conversation.window import Turn
 from .records import Hit, MemoryKind
 
 Language = Literal["en", "pt"]
-_HEADINGS: dict[Language, tuple[str, str, str, str]] = {
-    "en": ("Rules", "Facts", "What is known", "Last said"),
-    "pt": ("Regras", "Fatos", "O que se sabe", "Dito por último"),
+_HEADINGS: dict[Language, tuple[str, str, str, str, str]] = {
+    "en": ("Rules", "Rules (not all fit)", "Facts", "What is known", "Last said"),
+    "pt": ("Regras", "Regras (nem todas couberam)", "Fatos", "O que se sabe", "Dito por último"),
 }
-_ALWAYS = (MemoryKind.PROCEDURAL, MemoryKind.BLOCK)
+ALWAYS = frozenset({MemoryKind.PROCEDURAL, MemoryKind.BLOCK})
+"""The kinds that are in every context, as far as the reader may see them."""
+FOUND = frozenset({MemoryKind.EPISODIC, MemoryKind.SEMANTIC, MemoryKind.FACT, MemoryKind.DECISION})
+"""The kinds that a question has to find."""
 WINDOW_SHARE = 0.4
 """The part of the budget that the window may take when memories want the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A packed context. `cited` are the memories in it, `tokens` what it counts, `left_out` how many did not fit."""
+    """A packed context. `cited` are the memories in it, `tokens` what it counts, `left_out` how many did not fit.
+
+    `rules_left_out` are the rules and blocks among these: a prompt without them may break what always holds.
+    """
 
     text: str
     cited: tuple[UUID, ...]
     tokens: int
     left_out: int
+    rules_left_out: tuple[UUID, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -58,22 +67,41 @@ def pack(
     Raises:
         BadInput: no budget, or a language without headings.
     """
-    if budget < 1:
-        raise BadInput(f"a budget is a number of tokens above 0, got {budget}")
-    if language not in _HEADINGS:
-        raise BadInput(f"there are no headings in {language!r}; the languages are {', '.join(_HEADINGS)}")
-    rules, facts, known, said = _HEADINGS[language]
+    check_frame(budget, language)
+    rules, some_rules, facts, known, said = _HEADINGS[language]
     every = {hit.id: hit for hit in hits}.values()
+    always = [hit for hit in every if hit.kind in ALWAYS]
     spoken = [f"{turn.role}: {_words(turn.body)}" for turn in turns]
     sheet = _Sheet(budget, count)
-    reserve = min(sheet.cost(said, spoken), int(budget * WINDOW_SHARE))
+    fits = sheet.cost(rules, [_line(hit) for hit in always]) <= budget
+    sheet.section(rules if fits else some_rules, always)
+    held = set(sheet.cited)
+    rules_left_out = tuple(hit.id for hit in always if hit.id not in held)
+    reserve = min(sheet.cost(said, spoken), int(budget * WINDOW_SHARE), budget - sheet.used)
     sheet.limit = budget - reserve
-    sheet.section(rules, [hit for hit in every if hit.kind in _ALWAYS])
     sheet.section(facts, [hit for hit in every if hit.kind is MemoryKind.FACT])
-    sheet.section(known, [hit for hit in every if hit.kind not in (*_ALWAYS, MemoryKind.FACT)])
+    sheet.section(known, [hit for hit in every if hit.kind not in ALWAYS and hit.kind is not MemoryKind.FACT])
     sheet.limit = budget
     sheet.window(said, spoken)
-    return Context(text="\n".join(sheet.lines), cited=tuple(sheet.cited), tokens=sheet.used, left_out=sheet.left_out)
+    return Context(
+        text="\n".join(sheet.lines),
+        cited=tuple(sheet.cited),
+        tokens=sheet.used,
+        left_out=sheet.left_out,
+        rules_left_out=rules_left_out,
+    )
+
+
+def check_frame(budget: int, language: Language) -> None:
+    """What a context can be packed into.
+
+    Raises:
+        BadInput: no budget, or a language without headings.
+    """
+    if shape.whole("budget", budget) < 1:
+        raise BadInput(f"a budget is a number of tokens above 0, got {budget}")
+    if language not in get_args(Language):
+        raise BadInput(f"there are no headings in {language!r}; the languages are {', '.join(_HEADINGS)}")
 
 
 class _Sheet:
@@ -96,7 +124,7 @@ class _Sheet:
         title = self._count(f"## {heading}\n")
         begun = False
         for hit in hits:
-            line = f"- {hit.text} [{hit.id}]"
+            line = _line(hit)
             cost = self._count(line + "\n") + (0 if begun else title)
             if self.used + cost > self.limit:
                 self.left_out += 1
@@ -122,6 +150,10 @@ class _Sheet:
         if kept:
             self.lines += [f"## {heading}", *kept]
             self.used = used
+
+
+def _line(hit: Hit) -> str:
+    return f"- {hit.text} [{hit.id}]"
 
 
 def _words(body: object) -> str:

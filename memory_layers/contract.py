@@ -12,10 +12,10 @@ from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 from uuid import UUID
 
-from ..infra.clock import utc
+from ..infra import shape
 from ..infra.connections import Connection
 from ..infra.errors import BadInput
 from ..infra.identity import Principal
@@ -70,19 +70,23 @@ class Query:
     touch: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise BadInput(f"the query is text, got {shape.shown(self.text)}")
         # What no server takes (NUL, half a character) is not worth refusing a question for.
         object.__setattr__(self, "text", self.text.encode(errors="replace").decode().replace("\0", " "))
         if not self.text.strip():
             raise BadInput("a recall needs a text to look for, got an empty one")
-        if not 1 <= self.k <= MOST:
+        if not 1 <= shape.whole("k", self.k) <= MOST:
             raise BadInput(f"a recall gives 1 to {MOST} hits, got k={self.k}")
-        if self.budget is not None and self.budget < 1:
+        if self.budget is not None and shape.whole("budget", self.budget) < 1:
             raise BadInput(f"a budget is a number of tokens above 0, got {self.budget}")
         if self.as_of is not None:
-            try:
-                object.__setattr__(self, "as_of", utc(self.as_of))
-            except ValueError as error:
-                raise BadInput(f"as_of={error}") from error
+            object.__setattr__(self, "as_of", shape.moment("as_of", self.as_of))
+        if self.freshness not in get_args(Freshness):
+            raise BadInput(f"freshness is one of {', '.join(get_args(Freshness))}, got {self.freshness!r}")
+        shape.flag("touch", self.touch)
+        kinds = frozenset(MemoryKind.parse(kind) for kind in shape.texts("kinds", self.kinds))
+        object.__setattr__(self, "kinds", kinds)
 
 
 class Projection(Protocol):

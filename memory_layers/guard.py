@@ -1,7 +1,8 @@
 """The guard at the door of every durable write: what is malformed is refused, what is dubious is set apart.
 
-Refused, with an error that names the way out: a text that is empty or above 64 KB, a value above 1 MB, NUL and halves
-of characters (neither store can hold them), an unknown source, a row that is not the writer's own. Set apart
+Refused, with an error that names the way out: a field of the wrong type, a text that is empty or above 64 KB, a value
+above 1 MB, NUL and halves of characters (neither store can hold them), an unknown source, a row that is not the
+writer's own. What passes can be written: a journal's entry that no record takes was acknowledged and is lost. Set apart
 (quarantined: stored and audited, in no recall, no context and no graph until a curator confirms it): what is trusted
 below one half, and what reads as an instruction to an assistant when it was not the user who said it. That last test is
 a short table of phrases in Portuguese and English, and timid: it is there for the blatant.
@@ -13,17 +14,18 @@ operation's, so that a repeat is the same memory.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from math import isfinite
+from typing import cast
 from uuid import UUID
 
-from ..infra.clock import utc
+from ..infra import shape
 from ..infra.errors import BadInput, WrongTenant
 from ..infra.identity import Principal
-from .conversation.values import encode
+from .conversation.values import encode, for_the_database
 from .execution.memories import folded
-from .records import QUARANTINE_BELOW, TRUST, Json, Memory, MemoryKind
+from .records import QUARANTINE_BELOW, TRUST, Fact, Json, Memory, MemoryKind, Scope
 
 LARGEST_TEXT = 64 * 1024
 LARGEST_VALUE = 1024 * 1024
@@ -37,7 +39,8 @@ _ELSEWHERE = {
     MemoryKind.TURN: "desk.window.append",
 }
 
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+_MAYBE_NUL = b"\\u0000"
+"""How JSON writes a NUL; a text that has a backslash before these letters looks alike."""
 
 # Over folded text: lower case, no accents, single spaces.
 _INSTRUCTIONS = re.compile(
@@ -69,39 +72,38 @@ def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) 
         raise WrongTenant(f"a memory of tenant {memory.tenant!r} cannot be written by one of {principal.tenant!r}")
     if memory.owner != principal.agent:
         raise BadInput(f"agent {principal.agent!r} cannot write in the name of {memory.owner!r}")
-    if memory.kind in _ELSEWHERE:
-        raise BadInput(f"a memory of kind {memory.kind.value!r} lives in layer 1: use {_ELSEWHERE[memory.kind]}")
-    if (memory.kind is MemoryKind.FACT) != (memory.fact is not None):
-        raise BadInput(
-            f"a fact is stated with subject, predicate and object, and only as a fact: got {memory.kind.value!r}"
-        )
-    if memory.source not in TRUST:
-        raise BadInput(f"there is no source {memory.source!r}; the sources are {', '.join(TRUST)}")
-    if not (isfinite(memory.trust) and 0 <= memory.trust <= 1):
-        raise BadInput(f"trust lies in 0…1, got {memory.trust!r}")
-    if len(memory.sources) > MOST_SOURCES:
-        raise BadInput(f"a memory names at most {MOST_SOURCES:,} sources, got {len(memory.sources):,}")
+    kind = MemoryKind.parse(memory.kind)
+    if kind in _ELSEWHERE:
+        raise BadInput(f"a memory of kind {kind.value!r} lives in layer 1: use {_ELSEWHERE[kind]}")
+    fact = cast(object, memory.fact)
+    if (kind is MemoryKind.FACT) != isinstance(fact, Fact):
+        raise BadInput(f"a fact is stated with subject, predicate and object, and only as a fact: got {kind.value!r}")
+    source = shape.text("source", memory.source)
+    if source not in TRUST:
+        raise BadInput(f"there is no source {source!r}; the sources are {', '.join(TRUST)}")
+    _check_scope(memory.scope)
     _check_text(memory.text)
     _check_json("value", memory.value, LARGEST_VALUE)
-    _check_json("metadata", dict(memory.metadata), LARGEST_METADATA)
+    metadata = cast(object, memory.metadata)
+    if not isinstance(metadata, Mapping):
+        raise BadInput(f"metadata is a dict, got {shape.shown(metadata)}")
+    _check_json("metadata", dict(cast(Mapping[str, Json], metadata)), LARGEST_METADATA)
     for what in ("category", "subject"):
         _check_name(what, getattr(memory, what))
-    for name in (*memory.scope.readers, *memory.scope.roles):
-        _check_name("a reader", name)
-    if memory.fact is not None:
-        for part in (memory.fact.subject, memory.fact.predicate, memory.fact.object, memory.fact.qualifier):
-            _check_signs("a fact", part)
+    trust = shape.share("trust", memory.trust)
     return with_trust(
         replace(
             memory,
             id=operation,
+            kind=kind,
             session=principal.session,
             execution=principal.execution,
-            occurred_at=_moment("occurred_at", memory.occurred_at),
-            expires_at=None if memory.expires_at is None else _moment("expires_at", memory.expires_at),
+            occurred_at=shape.moment("occurred_at", memory.occurred_at),
+            expires_at=None if memory.expires_at is None else shape.moment("expires_at", memory.expires_at),
             recorded_at=now,
+            sources=_sources(memory.sources),
         ),
-        min(memory.trust, TRUST[memory.source]),
+        min(trust, TRUST[source]),
     )
 
 
@@ -116,10 +118,24 @@ def instructs(memory: Memory) -> bool:
     return _INSTRUCTIONS.search(folded(memory.text)) is not None
 
 
+def check_decision(question: object, outcome: Json, reasons: object, evidence: object) -> None:
+    """What can be recorded as a decision. Whoever writes a verdict down first asks before it does.
+
+    Raises:
+        BadInput: what is wrong with it, and the way out.
+    """
+    if not shape.text("the question", question).strip():
+        raise BadInput("a decision needs a question, got an empty one")
+    _check_json("the outcome", outcome, LARGEST_VALUE)
+    shape.texts("reasons", reasons)
+    for item in shape.items("evidence", evidence):
+        if not isinstance(item, UUID):
+            _check_json("the evidence", cast(Json, item), LARGEST_VALUE)
+
+
 def _check_text(text: str) -> None:
-    if not text.strip():
+    if not shape.text("the text", text).strip():
         raise BadInput("a memory needs a text, got an empty one")
-    _check_signs("the text", text)
     size = len(text.encode())
     if size > LARGEST_TEXT:
         raise BadInput(
@@ -130,35 +146,31 @@ def _check_text(text: str) -> None:
 
 def _check_json(what: str, value: Json, most: int) -> None:
     body = encode(value, what)
-    if _NUL.search(body):
-        raise BadInput(f"{what} holds a NUL character, which no database keeps: take it out")
+    if _MAYBE_NUL in body:
+        for_the_database(value, what)
     if len(body) > most:
         raise BadInput(f"{what} has at most {most // 1024:,} KB of JSON, got {len(body) / 1024:,.0f}")
+
+
+def _check_scope(scope: object) -> None:
+    if not isinstance(scope, Scope):
+        raise BadInput(f"scope is a Scope, got {shape.shown(scope)}: write Scope.parse('private'), say")
+    for name in (*scope.readers, *scope.roles):
+        _check_name("a reader", name)
+
+
+def _sources(given: Sequence[UUID]) -> tuple[UUID, ...]:
+    sources = shape.items("sources", given)
+    if len(sources) > MOST_SOURCES:
+        raise BadInput(f"a memory names at most {MOST_SOURCES:,} sources, got {len(sources):,}")
+    return tuple(shape.identifier("each of sources", source) for source in sources)
 
 
 def _check_name(what: str, name: str | None) -> None:
     if name is None:
         return
+    shape.text(what, name)
     if not name.strip() or len(name) > LONGEST_NAME:
         raise BadInput(
             f"{what} has 1 to {LONGEST_NAME} characters, got {name[:40]!r}: leave it out where there is none"
         )
-    _check_signs(what, name)
-
-
-def _check_signs(what: str, text: str) -> None:
-    if "\x00" in text:
-        raise BadInput(f"{what} holds a NUL character, which no database keeps: take it out")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(
-            f"{what} holds half a character ({text[error.start]!r}): decode it with errors='replace'"
-        ) from error
-
-
-def _moment(what: str, moment: datetime) -> datetime:
-    try:
-        return utc(moment)
-    except ValueError as error:
-        raise BadInput(f"{what}: {error}") from error

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -114,6 +114,13 @@ class Recaller:
         if query.touch and hits:
             await self._touch(principal, hits)
         return Recall(hits=hits, silent=silent, behind=behind)
+
+    async def always(self, principal: Principal, kinds: Collection[MemoryKind]) -> tuple[Hit, ...]:
+        """All that holds of these kinds and that `principal` may see, the newest confirmed first; nothing is ranked."""
+        await self._caught_up(principal, self._deadline)
+        async with self._connections.transaction(principal) as connection:
+            found = await memories.standing(connection, kinds, now=self._clock.now())
+        return tuple(_hit(1.0, Ranked(memory.id, 1.0, ()), memory, also=()) for memory in found)
 
     async def _by_name(self, principal: Principal, query: Query) -> _Found:
         """Words and graph, one after the other on one connection, while the question is being embedded."""

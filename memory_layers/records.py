@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, cast
 from uuid import UUID
 
+from ..infra import shape
 from ..infra.errors import BadInput
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -36,7 +37,7 @@ class MemoryKind(StrEnum):
         """The kind called `name`; an unknown one is refused with the list of those that exist."""
         try:
             return cls(name)
-        except ValueError:
+        except (ValueError, TypeError):
             raise BadInput(f"there is no memory kind {name!r}; the kinds are {', '.join(cls)}") from None
 
 
@@ -69,6 +70,12 @@ class Scope:
     roles: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "kind", ScopeKind(self.kind))
+        except (ValueError, TypeError):
+            raise BadInput(f"there is no scope {self.kind!r}; the scopes are {', '.join(ScopeKind)}") from None
+        for what in ("readers", "roles"):
+            object.__setattr__(self, what, frozenset(shape.texts(what, getattr(self, what))))
         named = bool(self.readers or self.roles)
         if named != (self.kind is ScopeKind.HIERARCHICAL):
             raise BadInput(f"readers and roles are for the scope 'hierarchical' and only there, not {self.kind!r}")
@@ -76,12 +83,7 @@ class Scope:
     @classmethod
     def parse(cls, scope: str | Scope) -> Scope:
         """A scope from its name; `hierarchical` needs a Scope, because it names its readers."""
-        if isinstance(scope, Scope):
-            return scope
-        try:
-            return cls(kind=ScopeKind(scope))
-        except ValueError:
-            raise BadInput(f"there is no scope {scope!r}; the scopes are {', '.join(ScopeKind)}") from None
+        return scope if isinstance(scope, Scope) else cls(kind=cast(ScopeKind, scope))
 
 
 PRIVATE = Scope(kind=ScopeKind.PRIVATE)
@@ -93,8 +95,9 @@ TENANT = Scope(kind=ScopeKind.TENANT)
 class Fact:
     """Subject, predicate, object, as written; true from `since` (default: when it was said).
 
-    `many` says that the predicate may hold several values at a time. `qualifier` keeps values of different contexts
-    apart (an environment, a contract): only facts of the same qualifier, subject and predicate supersede one another.
+    `many` says that it is one of several values that hold at a time; all facts of a key agree about that. `qualifier`
+    keeps values of different contexts apart (an environment, a contract): only facts of the same qualifier, subject and
+    predicate supersede one another.
     `object_is_entity` makes the object a node of the graph rather than a value.
     """
 
@@ -107,14 +110,16 @@ class Fact:
     object_is_entity: bool = False
 
     def __post_init__(self) -> None:
-        for part in ("subject", "predicate", "object"):
-            text: str = getattr(self, part)
-            if not text.strip():
+        for part in ("subject", "predicate", "object", "qualifier"):
+            text = shape.text(f"a fact's {part}", getattr(self, part))
+            if not text.strip() and part != "qualifier":
                 raise BadInput(f"a fact needs a {part}, got {text!r}")
             if len(text) > 2_000:
                 raise BadInput(f"a fact's {part} has at most 2,000 characters, got {len(text):,}")
-        if self.since is not None and self.since.tzinfo is None:
-            raise BadInput(f"a fact's since needs a time zone, got {self.since!r}")
+        for part in ("many", "object_is_entity"):
+            shape.flag(f"a fact's {part}", getattr(self, part))
+        if self.since is not None:
+            object.__setattr__(self, "since", shape.moment("a fact's since", self.since))
 
     def sentence(self) -> str:
         """The fact as a line of text."""

@@ -20,7 +20,7 @@ from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 
 from ..infra.clock import Clock
-from ..infra.connections import Connections
+from ..infra.connections import Connections, is_flaw
 from ..infra.errors import LousaError, ServerUnavailable
 from ..infra.identity import Principal
 from ..infra.ids import id_at, new_id
@@ -37,7 +37,6 @@ _BATCH = 100
 _BLOCK = timedelta(seconds=1)
 _HOUSEKEEPING = 1.0
 _COLLECTING = 600.0
-_LIMIT_EXCEEDED = "54"  # PostgreSQL's class of errors about what is too large, which no waiting makes smaller
 
 
 class Relay:
@@ -203,10 +202,7 @@ class Relay:
 
     def _outage(self, error: BaseException) -> bool:
         """Whether waiting helps: the server is away, rather than the entry too large for it."""
-        state: str = getattr(error.__cause__, "sqlstate", None) or ""
-        return isinstance(error, ServerUnavailable) and not (
-            self._closing.is_set() or state.startswith(_LIMIT_EXCEEDED)
-        )
+        return isinstance(error, ServerUnavailable) and not (self._closing.is_set() or is_flaw(error))
 
     async def _bury(self, tenant: str, delivery: Delivery) -> None:
         """Give an entry up, on the record."""

@@ -26,7 +26,7 @@ import psycopg
 
 from ..infra import telemetry
 from ..infra.clock import Clock
-from ..infra.connections import Connections
+from ..infra.connections import Connections, is_flaw, is_outage
 from ..infra.errors import BadInput, LedgerUnavailable, ServerUnavailable
 from ..infra.identity import Principal
 from ..infra.retry import retrying
@@ -181,11 +181,18 @@ class Router:
         try:
             return await retrying(
                 attempt,
-                transient=lambda error: isinstance(error, ServerUnavailable),
+                transient=lambda error: isinstance(error, ServerUnavailable) and not is_flaw(error),
                 what="a write-through",
                 within=self._deadline,
             )
         except (ServerUnavailable, psycopg.Error) as error:
+            if is_flaw(error):
+                raise BadInput(
+                    f"the record cannot hold this {write.memory.kind.value} ({type(error).__name__}): it was refused,"
+                    " sending it again will not help, the cause says what does not fit"
+                ) from error
+            if not is_outage(error):
+                raise
             raise LedgerUnavailable(
                 f"the ledger did not take this write, so it was refused ({type(error).__name__}): is Postgres running,"
                 " has it disk, and may Lousa write to it? Sending it again under the same operation is safe"

@@ -259,13 +259,6 @@ CREATE TABLE entity (
     UNIQUE (tenant, key)
 );
 
-CREATE TABLE predicate (
-    tenant text NOT NULL CHECK (tenant <> ''),
-    key text NOT NULL,
-    many boolean NOT NULL,                       -- may hold several values at a time
-    PRIMARY KEY (tenant, key)
-);
-
 -- Assertions are immutable in subject, predicate, object, start, trust; the interval and status are derived from all
 -- assertions of the same key and rewritten together, under one advisory lock on the key.
 CREATE TABLE fact (
@@ -442,7 +435,7 @@ END $$;
 
 SELECT guard_table(name::regclass, name IN ('memory', 'memory_words', 'fact'))
 FROM unnest(ARRAY['execution', 'effect', 'transcript', 'artifact', 'memory', 'tombstone', 'debt', 'decision',
-                  'memory_words', 'entity', 'predicate', 'fact', 'ledger_entry', 'ledger_payload', 'subject_key',
+                  'memory_words', 'entity', 'fact', 'ledger_entry', 'ledger_payload', 'subject_key',
                   'seal', 'seal_leaf']) AS name;
 REVOKE UPDATE, DELETE, TRUNCATE ON ledger_entry, seal, seal_leaf FROM lousa_app, lousa_system;
 REVOKE UPDATE, DELETE ON ledger_payload, subject_key FROM lousa_app;

@@ -58,6 +58,13 @@ async def fetch(
         return {row["id"]: _memory(row) for row in await cursor.fetchall()}
 
 
+async def standing(connection: Connection, kinds: Iterable[MemoryKind], *, now: datetime) -> list[Memory]:
+    """All memories of these kinds that the caller may see and that hold now, the newest confirmed first."""
+    async with _rows(connection) as cursor:
+        await cursor.execute(_QUERIES["standing_memories"], {"kinds": [kind.value for kind in kinds], "now": now})
+        return [_memory(row) for row in await cursor.fetchall()]
+
+
 async def get(connection: Connection, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     """Those of `ids` that the caller may see, whatever their status."""
     async with _rows(connection) as cursor:

@@ -30,10 +30,19 @@ FROM memory
 WHERE id = ANY (%(ids)s)
   AND (expires_at IS NULL OR expires_at > %(now)s)
   AND CASE WHEN %(as_of)s::timestamptz IS NULL
-           THEN status IN ('live', 'contested') AND (valid_to IS NULL OR valid_to > %(now)s)
+           THEN status IN ('live', 'contested')
+                AND (valid_from IS NULL OR valid_from <= %(now)s) AND (valid_to IS NULL OR valid_to > %(now)s)
            ELSE status IN ('live', 'contested', 'superseded')
                 AND (valid_from IS NULL OR valid_from <= %(as_of)s) AND (valid_to IS NULL OR valid_to > %(as_of)s)
       END
+
+-- standing_memories: All of some kinds that the caller may see and that hold now, the newest confirmed first.
+SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
+    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata
+FROM memory
+WHERE tenant = current_tenant() AND kind = ANY (%(kinds)s) AND status IN ('live', 'contested')
+  AND (expires_at IS NULL OR expires_at > %(now)s)
+ORDER BY confirmed_at DESC, id DESC
 
 -- get_memories: Whatever its status, for those who may see it.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
@@ -185,9 +194,10 @@ WHERE tenant = current_tenant() AND session = %(session)s
        OR (occurred_at, recorded_at) < (SELECT occurred_at, recorded_at FROM transcript WHERE id = %(before)s))
 ORDER BY occurred_at DESC, recorded_at DESC LIMIT %(limit)s
 
--- insert_decisions: What was decided, beside the memory of it.
+-- insert_decisions: What was decided, beside the memory of it; nothing is a decision too, and JSON's null is no missing
+-- value.
 INSERT INTO decision (id, tenant, execution, agent, question, outcome, reasons, evidence, decided_at)
-SELECT id, current_tenant(), execution, agent, question, outcome, reasons, evidence, decided_at
+SELECT id, current_tenant(), execution, agent, question, coalesce(outcome, 'null'), reasons, evidence, decided_at
 FROM json_to_recordset(%(rows)s) AS given (
     id uuid, execution uuid, agent text, question text, outcome jsonb, reasons jsonb, evidence jsonb,
     decided_at timestamptz

@@ -8,7 +8,8 @@ never change; intervals and standings are derived from all of them together:
 - the same value again, while it holds, confirms the first and is no second value
 - a value that returns after another one held is an interval of its own
 - what is quarantined or withdrawn takes no part: it retires nothing and leaves no gap
-- a predicate of many values retires none of them: each value is confirmed by itself
+- a key of many values retires none of them: each value is confirmed by itself. Whether it is one, the first assertion
+  in good standing says; another that says otherwise is refused, so that all of a key agree
 - what begins in the future leaves the present value standing until then
 
 A key that has any assertion in good standing therefore has a current value from its first moment on: none is retired
@@ -92,6 +93,15 @@ def resolve(assertions: Iterable[Assertion], *, now: datetime, many: bool = Fals
     for chain in chains:
         resolved |= _resolve_chain(chain, now)
     return resolved
+
+
+def holds_many(taking_part: Iterable[tuple[datetime, UUID, bool]]) -> bool:
+    """Whether a key holds many values: what the first of its assertions in good standing says.
+
+    They are given as when each was recorded, its id, and what it says.
+    """
+    first = min(taking_part, default=None)
+    return first is not None and first[2]
 
 
 def _by_value(assertions: Iterable[Assertion]) -> list[list[Assertion]]:

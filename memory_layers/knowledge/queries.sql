@@ -7,14 +7,6 @@ SELECT id, current_tenant(), key, name FROM json_to_recordset(%(rows)s) AS new (
 ORDER BY key
 ON CONFLICT DO NOTHING
 
--- declare_many: Predicates that may hold several values at a time; once declared, they stay so.
-INSERT INTO predicate (tenant, key, many)
-SELECT current_tenant(), key, true FROM unnest(%(keys)s::text[]) AS new (key) ORDER BY key
-ON CONFLICT (tenant, key) DO UPDATE SET many = true WHERE NOT predicate.many
-
--- declared_many: Those of these predicates that may hold several values.
-SELECT key FROM predicate WHERE key = ANY (%(keys)s) AND many
-
 -- insert_facts: Assertions, once each; scope and times are the record's.
 INSERT INTO fact (id, tenant, scope, owner, session, execution, readers, reader_roles, key, subject, predicate,
                   predicate_name, object, object_key, object_entity, many, trust, status, valid_from, recorded_at)
@@ -36,8 +28,8 @@ DELETE FROM fact WHERE id = ANY (%(ids)s)
 UPDATE fact SET status = 'current' WHERE id = ANY (%(ids)s) AND status = 'quarantined'
 
 -- assertions: All that was asserted of some keys, with what was last derived.
-SELECT f.id, f.key, f.object_key, f.valid_from, f.recorded_at, f.trust, f.many, f.status, f.valid_to, f.superseded_by,
-       m.status AS memory_status, m.confirmations
+SELECT f.id, f.key, f.predicate_name, f.object, f.object_key, f.valid_from, f.recorded_at, f.trust, f.many, f.status, f.valid_to,
+       f.superseded_by, m.status AS memory_status, m.confirmations
 FROM fact f JOIN memory m ON m.id = f.id
 WHERE f.key = ANY (%(keys)s)
 

@@ -19,10 +19,11 @@ from psycopg.types.json import Json as JsonParameter
 
 from ...infra.clock import utc
 from ...infra.connections import Connection
+from ...infra.errors import BadInput
 from ...infra.ids import id_at
 from ...infra.sql import load_queries
 from ..records import QUARANTINE_BELOW, Fact, Json, Memory
-from .facts import Assertion, Resolved, Standing, key_of, name_key, resolve
+from .facts import Assertion, Resolved, Standing, holds_many, key_of, name_key, resolve
 
 QUERIES = load_queries(__package__ or "")
 _MEMORY_STATUS = {"current": "live"}
@@ -50,6 +51,8 @@ class _Stored:
 
     id: UUID
     key: bytes
+    predicate_name: str
+    object: str
     object_key: str
     valid_from: datetime
     recorded_at: datetime
@@ -70,14 +73,18 @@ def entity_id(tenant: str, key: str) -> UUID:
 async def state(
     connection: Connection, stated: Sequence[tuple[Memory, Fact]], *, now: datetime, trusted: bool
 ) -> list[FactOutcome]:
-    """Insert assertions and resolve their keys. `trusted` takes the record's status as it is (a rebuild does)."""
+    """Insert assertions and resolve their keys. `trusted` takes the record's status as it is (a rebuild does).
+
+    Raises:
+        BadInput: a key that holds one value is told that it holds many, or the other way round.
+    """
     keys = {memory.id: key_of(memory, fact) for memory, fact in stated}
     await _lock(connection, keys.values())
     await _insert_entities(connection, stated)
-    many = await _many(connection, [fact for _, fact in stated])
-    rows = [_row(memory, fact, keys[memory.id], many, trusted=trusted) for memory, fact in stated]
+    rows = [_row(memory, fact, keys[memory.id], trusted=trusted) for memory, fact in stated]
     await connection.execute(QUERIES["insert_facts"], {"rows": JsonParameter(rows)})
-    return await _settle(connection, keys.values(), [memory.id for memory, _ in stated], now)
+    asked = [memory.id for memory, _ in stated]
+    return await _settle(connection, keys.values(), asked, now, agreed=not trusted)
 
 
 async def remove(connection: Connection, ids: Collection[UUID], *, now: datetime) -> None:
@@ -91,7 +98,7 @@ async def release(connection: Connection, ids: Collection[UUID], *, now: datetim
     """Let quarantined assertions take part."""
     keys = await _locked_keys(connection, ids)
     await connection.execute(QUERIES["release_facts"], {"ids": list(ids)})
-    return await _settle(connection, keys, list(ids), now)
+    return await _settle(connection, keys, list(ids), now, agreed=True)
 
 
 async def _locked_keys(connection: Connection, ids: Collection[UUID]) -> list[bytes]:
@@ -117,16 +124,7 @@ async def _insert_entities(connection: Connection, stated: Sequence[tuple[Memory
     await connection.execute(QUERIES["insert_entities"], {"rows": JsonParameter(rows)})
 
 
-async def _many(connection: Connection, facts: Sequence[Fact]) -> set[str]:
-    """The predicates of `facts` that may hold several values, those declared just now included."""
-    if declared := sorted({name_key(fact.predicate) for fact in facts if fact.many}):
-        await connection.execute(QUERIES["declare_many"], {"keys": declared})
-    keys = list({name_key(fact.predicate) for fact in facts})
-    cursor = await connection.execute(QUERIES["declared_many"], {"keys": keys})
-    return {row[0] for row in await cursor.fetchall()}
-
-
-def _row(memory: Memory, fact: Fact, key: bytes, many: set[str], *, trusted: bool) -> dict[str, Json]:
+def _row(memory: Memory, fact: Fact, key: bytes, *, trusted: bool) -> dict[str, Json]:
     quarantined = memory.status == "quarantined" or (not trusted and memory.trust < QUARANTINE_BELOW)
     subject, predicate, object_key = map(name_key, (fact.subject, fact.predicate, fact.object))
     return {
@@ -138,16 +136,19 @@ def _row(memory: Memory, fact: Fact, key: bytes, many: set[str], *, trusted: boo
         "object": fact.object,
         "object_key": object_key,
         "object_entity": str(entity_id(memory.tenant, object_key)) if fact.object_is_entity else None,
-        "many": predicate in many,
+        "many": fact.many,
         "status": "quarantined" if quarantined else "current",
         "valid_from": utc(fact.since or memory.occurred_at).isoformat(),
     }
 
 
 async def _settle(
-    connection: Connection, keys: Iterable[bytes], asked: Sequence[UUID], now: datetime
+    connection: Connection, keys: Iterable[bytes], asked: Sequence[UUID], now: datetime, *, agreed: bool = False
 ) -> list[FactOutcome]:
-    """Resolve keys anew and rewrite what changed; says what became of `asked`."""
+    """Resolve keys anew and rewrite what changed; says what became of `asked`.
+
+    `agreed` demands that those asked about say of their key what it says already: one value at a time, or many.
+    """
     async with connection.cursor(row_factory=class_row(_Stored)) as cursor:
         await cursor.execute(QUERIES["assertions"], {"keys": list(set(keys))})
         rows = {row.id: row for row in await cursor.fetchall()}
@@ -156,7 +157,10 @@ async def _settle(
         by_key.setdefault(row.key, []).append(row)
     resolved: dict[UUID, Resolved] = {}
     for asserted in by_key.values():
-        many = any(row.many for row in asserted)
+        taking_part = [row for row in asserted if row.status not in ("quarantined", "withdrawn")]
+        many = holds_many((row.recorded_at, row.id, row.many) for row in taking_part)
+        if agreed and len({row.many for row in taking_part}) > 1:
+            _refuse(taking_part, set(asked))
         resolved |= resolve(map(_assertion, asserted), now=now, many=many)
 
     changed = {identifier for identifier, one in resolved.items() if _differs(rows[identifier], one)}
@@ -195,6 +199,23 @@ async def _rewrite(connection: Connection, changed: dict[UUID, Resolved], now: d
     ]
     await connection.execute(QUERIES["settle_facts"], {"rows": JsonParameter(rows), "now": now})
     await connection.execute(QUERIES["settle_memories"], {"rows": JsonParameter(rows)})
+
+
+def _refuse(taking_part: Sequence[_Stored], asked: Collection[UUID]) -> None:
+    """Say what the key holds, and how it can hold the other.
+
+    Raises:
+        BadInput: always.
+    """
+    newest = min(taking_part, key=lambda row: (row.id not in asked, -row.recorded_at.timestamp()))
+    before = [row for row in taking_part if row.many != newest.many]
+    since = min(row.recorded_at for row in before)
+    holds, say = ("one value at a time", "without many") if newest.many else ("many values", "with many=True")
+    raise BadInput(
+        f"the predicate {newest.predicate_name!r} of this subject was stated to hold {holds} ({since:%Y-%m-%d %H:%M}"
+        f" UTC), and {newest.object[:60]!r} is stated otherwise: state it {say}, or under another predicate or"
+        f" qualifier; it is free again once its {len(before)} fact(s) are forgotten, {before[0].id} for one"
+    )
 
 
 def _assertion(row: _Stored) -> Assertion:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
-from lousa.infra.errors import WrongTenant
+from lousa.infra.errors import BadInput, WrongTenant
 from lousa.infra.identity import Principal
 from lousa.memory_layers.execution import memories
 from lousa.memory_layers.records import Fact, Memory, Scope, ScopeKind
@@ -105,12 +106,101 @@ async def test_values_of_different_qualifiers_stand_side_by_side(layers: Layers,
     assert await current(layers, principal) == ["eu-west-1", "us-east-1"]
 
 
-async def test_a_predicate_declared_as_many_valued_retires_nothing(layers: Layers, principal: Principal):
+async def test_a_key_stated_as_many_valued_retires_nothing_and_is_the_only_one(layers: Layers, principal: Principal):
+    await layers.state(principal, "Bia", "speaks", "Español", day=-9)
     for value in ("Português", "English", "português"):
         await layers.state(principal, "Ana", "speaks", value, many=True)
-    await layers.state(principal, "Bia", "speaks", "Español")
-    await layers.state(principal, "Bia", "speaks", "Italiano")
-    assert await current(layers, principal) == ["English", "Español", "Italiano", "Português"]
+    await layers.state(principal, "Bia", "speaks", "Italiano", day=-5)
+    assert await current(layers, principal) == ["English", "Italiano", "Português"]
+
+
+MANY_ELSEWHERE: list[dict[str, Any]] = [
+    {"subject": "T9"},
+    {"subject": "T2", "qualifier": "staging"},
+    {"subject": "T2", "scope": "private"},
+    {"subject": "T2", "scope": "shared"},
+    {"subject": "T2", "source": "web", "trust": 0.1},
+    {"subject": "T9", "source": "web", "trust": 0.1},
+]
+
+
+@pytest.mark.parametrize("elsewhere", MANY_ELSEWHERE)
+async def test_many_values_elsewhere_or_on_hearsay_leave_a_key_with_one(
+    layers: Layers, principal: Principal, elsewhere: dict[str, Any]
+):
+    parts = dict(elsewhere)
+    subject = parts.pop("subject")
+    ours = [await layers.state(principal, "T2", "ss", str(number), day=number - 9) for number in (1, 2)]
+    other = await layers.state(replace(principal, agent="other"), subject, "ss", "z", many=True, **parts)
+    ours.append(await layers.state(principal, "T2", "ss", "3"))
+    assert await layers.statuses(principal, [one.id for one in ours]) == ["superseded", "superseded", "live"]
+    assert ours[-1].superseded == (ours[1].id,) and other.superseded == ()
+
+
+@pytest.mark.parametrize("first", [False, True])
+async def test_a_fact_that_contradicts_its_key_about_many_values_is_refused_and_changes_nothing(
+    layers: Layers, principal: Principal, first: bool
+):
+    old = await layers.state(principal, "Ana", "Speaks", "Português", day=-9, many=first)
+    with pytest.raises(BadInput, match=r"'speaks' .* was stated to hold .* state it with|forgotten"):
+        await layers.state(principal, "ana", "speaks", "English", many=not first)
+    assert await current(layers, principal) == ["Português"]
+    await layers.state(principal, "Ana", "speaks", "English", many=not first, qualifier="at work")
+    async with layers.connections.transaction(principal) as connection:
+        await layers.knowledge.remove(connection, [old.id])
+    await layers.state(principal, "Ana", "speaks", "Italiano", many=not first)
+    assert await current(layers, principal) == ["English", "Italiano"]
+
+
+async def test_facts_of_one_batch_that_contradict_each_other_about_many_values_are_refused(
+    layers: Layers, principal: Principal
+):
+    said = [
+        Fact(subject="Ana", predicate="speaks", object=value, many=value == "English") for value in ("a", "English")
+    ]
+    with pytest.raises(BadInput, match="speaks"):
+        await layers.keep(principal, *(layers.memory(principal, fact.sentence(), fact=fact) for fact in said))
+    assert await current(layers, principal) == []
+
+
+async def test_what_is_let_out_of_quarantine_cannot_change_how_many_values_its_key_holds(
+    layers: Layers, principal: Principal
+):
+    rumour = await layers.state(principal, "Ana", "role", "CEO", many=True, trust=0.3, source="web")
+    await layers.state(principal, "Ana", "role", "CTO")
+    with pytest.raises(BadInput, match="one value at a time"):
+        async with layers.connections.transaction(principal) as connection:
+            await layers.knowledge.confirm(connection, [rumour.id])
+    assert await layers.statuses(principal, [rumour.id]) == ["quarantined"]
+
+
+async def test_a_key_of_many_values_that_loses_one_keeps_the_others_also_after_a_rebuild(
+    layers: Layers, principal: Principal
+):
+    outcomes = [await layers.state(principal, "Ana", "speaks", value, day=-5, many=True) for value in "abc"]
+    ids = [outcome.id for outcome in outcomes]
+    async with layers.connections.transaction(principal) as connection:
+        await memories.set_status(connection, ids[:1], "withdrawn")
+        await layers.knowledge.remove(connection, ids[:1])
+        kept = list((await memories.get(connection, ids[1:])).values())
+    assert await current(layers, principal) == ["b", "c"]
+    await layers.knowledge.clear(principal.tenant)
+    await layers.knowledge.put(principal.tenant, kept[::-1])
+    assert await current(layers, principal) == ["b", "c"]
+
+
+async def test_a_value_that_begins_in_the_future_comes_back_to_nobody_before(layers: Layers, principal: Principal):
+    now = await layers.state(principal, "Ana", "role", "CTO", day=-9)
+    later = await layers.state(principal, "Ana", "role", "CEO", day=3)
+    ids = [now.id, later.id]
+
+    async def fetched(day: int, **asked: datetime) -> list[UUID]:
+        async with layers.connections.transaction(principal) as connection:
+            return [*await memories.fetch(connection, ids, now=TODAY + timedelta(days=day), **asked)]
+
+    assert await fetched(0) == [now.id]
+    assert await fetched(4) == [later.id]
+    assert await fetched(0, as_of=TODAY + timedelta(days=4)) == [later.id]
 
 
 async def test_an_untrusted_assertion_is_quarantined_until_someone_confirms_it(layers: Layers, principal: Principal):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from lousa.infra.errors import BadInput, WrongTenant
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
 from lousa.memory_layers import guard
-from lousa.memory_layers.records import SHARED, Fact, Memory, MemoryKind
+from lousa.memory_layers.contract import Query
+from lousa.memory_layers.records import SHARED, Fact, Memory, MemoryKind, Scope, ScopeKind
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 WHO = Principal(tenant="acme", agent="ana", session="s", execution=new_id())
@@ -53,7 +55,31 @@ def test_provenance_is_the_acting_principals_and_the_id_the_operations() -> None
         ({"kind": MemoryKind.WORKING}, "desk.board.write"),
         ({"kind": MemoryKind.FACT}, "stated with subject"),
         ({"fact": Fact(subject="a", predicate="b", object="c")}, "stated with subject"),
-        ({"kind": MemoryKind.FACT, "fact": Fact(subject="a\x00", predicate="b", object="c")}, "NUL"),
+        ({"kind": MemoryKind.FACT, "fact": "a b c"}, "stated with subject"),
+        ({"text": None}, "the text is text, got None"),
+        ({"text": b"x"}, "the text is text"),
+        ({"value": [10**5000]}, "more than 4,300 digits"),
+        ({"value": "a\ud800"}, "half a character"),
+        ({"metadata": [("a", 1)]}, "metadata is a dict"),
+        ({"metadata": {"a": 10**5000}}, "more than 4,300 digits"),
+        ({"metadata": {1: 1}}, "keys of JSON are strings"),
+        ({"source": 5}, "source is text"),
+        ({"source": []}, "source is text"),
+        ({"trust": "high"}, "trust lies in 0…1, got 'high'"),
+        ({"trust": True}, "trust lies in"),
+        ({"trust": None}, "trust lies in"),
+        ({"subject": 5}, "subject is text"),
+        ({"category": "a\x00"}, "NUL"),
+        ({"scope": "private"}, "scope is a Scope"),
+        ({"kind": "rumour"}, "there is no memory kind 'rumour'"),
+        ({"occurred_at": "today"}, "occurred_at is a datetime"),
+        ({"occurred_at": datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))}, "occurred_at"),
+        ({"expires_at": datetime(2027, 1, 1)}, "no time zone"),
+        ({"expires_at": 5}, "expires_at is a datetime"),
+        ({"sources": ("not-a-uuid",)}, "each of sources is an id"),
+        ({"sources": "not-a-uuid"}, "sources is a list"),
+        ({"sources": (5,)}, "each of sources is an id"),
+        ({"sources": None}, "sources is a list"),
         ({"source": "rumour"}, "there is no source"),
         ({"trust": 1.1}, "trust lies in"),
         ({"trust": float("nan")}, "trust lies in"),
@@ -67,6 +93,67 @@ def test_provenance_is_the_acting_principals_and_the_id_the_operations() -> None
 def test_what_is_malformed_is_refused_with_a_way_out(change: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         guard.admit(WHO, replace(PLAIN, **change), new_id(), NOW)
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (Fact, {"subject": "a\x00", "predicate": "b", "object": "c"}, "subject holds a NUL"),
+        (Fact, {"subject": "a", "predicate": "b", "object": "c\udc00"}, "object holds half a character"),
+        (Fact, {"subject": "a", "predicate": "b", "object": 3}, "object is text, got 3"),
+        (Fact, {"subject": "a", "predicate": "b", "object": "c", "qualifier": None}, "qualifier is text"),
+        (Fact, {"subject": "a", "predicate": "b", "object": "c", "many": "yes"}, "many is True or False"),
+        (Fact, {"subject": "a", "predicate": "b", "object": "c", "since": "now"}, "since is a datetime"),
+        (Fact, {"subject": "a", "predicate": "b", "object": "c", "since": NOW.replace(tzinfo=None)}, "time zone"),
+        (Scope, {"kind": "world"}, "there is no scope 'world'"),
+        (Scope, {"kind": ScopeKind.HIERARCHICAL, "readers": "bob"}, "readers is a list"),
+        (Scope, {"kind": ScopeKind.HIERARCHICAL, "roles": frozenset({5})}, "each of roles is text"),
+        (MemoryKind.parse, {"name": []}, "there is no memory kind"),
+        (Query, {"text": 3}, "the query is text, got 3"),
+        (Query, {"text": "x", "k": "x"}, "k is a whole number, got 'x'"),
+        (Query, {"text": "x", "k": 2.0}, "k is a whole number"),
+        (Query, {"text": "x", "budget": "y"}, "budget is a whole number"),
+        (Query, {"text": "x", "kinds": "fact"}, "kinds is a list"),
+        (Query, {"text": "x", "as_of": "today"}, "as_of is a datetime"),
+        (Query, {"text": "x", "freshness": "soon"}, "freshness is one of"),
+        (Query, {"text": "x", "touch": 1}, "touch is True or False"),
+    ],
+)
+def test_a_wrong_type_is_refused_by_the_name_of_its_argument(
+    make: Callable[..., object], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        make(**given)
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome", "reasons", "evidence", "message"),
+    [
+        (5, "yes", [], [], "the question is text, got 5"),
+        (" ", "yes", [], [], "needs a question"),
+        ("a\x00", "yes", [], [], "the question holds a NUL"),
+        ("Pay?", {"a": "\x00"}, [], [], "the outcome.* holds a NUL"),
+        ("Pay?", [10**5000], [], [], "the outcome.*4,300 digits"),
+        ("Pay?", "yes", "because", [], "reasons is a list"),
+        ("Pay?", "yes", [5], [], "each of reasons is text"),
+        ("Pay?", "yes", ["\ud800"], [], "each of reasons holds half a character"),
+        ("Pay?", "yes", [], "a quotation", "evidence is a list"),
+        ("Pay?", "yes", [], ["a\x00"], "the evidence holds a NUL"),
+        ("Pay?", "yes", [], [object()], "the evidence is object"),
+    ],
+)
+def test_a_decision_that_cannot_be_recorded_is_refused_before_it_is_made(
+    question: Any, outcome: Any, reasons: Any, evidence: Any, message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        guard.check_decision(question, outcome, reasons, evidence)
+    guard.check_decision("Pay?", None, ("late",), [new_id(), {"page": 3}])
+
+
+def test_a_source_may_be_named_by_its_text() -> None:
+    source = new_id()
+    given: Any = [str(source), source]
+    assert guard.admit(WHO, replace(PLAIN, sources=given), new_id(), NOW).sources == (source, source)
 
 
 def test_a_memory_of_another_tenant_is_refused() -> None:

@@ -66,6 +66,20 @@ def test_the_budget_is_never_passed_and_what_did_not_fit_is_counted(budget: int)
     assert said == [f"user: turn {number}" for number in range(20 - len(said), 20)]
 
 
+def test_rules_may_take_the_whole_budget_and_those_that_do_not_fit_are_named():
+    rules = [hit(MemoryKind.PROCEDURAL, f"rule number {number} is long enough to count") for number in range(4)]
+    one = count_tokens(f"- {rules[0].text} [{rules[0].id}]\n")
+    all_of_them = 4 * one + count_tokens("## Regras\n")
+    context = pack([HITS[0], *rules], TURNS, budget=all_of_them, language="pt")
+    assert context.cited == tuple(rule.id for rule in rules) and context.rules_left_out == ()
+    assert context.text.startswith("## Regras\n") and context.left_out == 3
+    less = pack([HITS[0], *rules], TURNS, budget=3 * one, language="pt")
+    assert less.text.startswith("## Regras (nem todas couberam)\n")
+    assert less.rules_left_out == tuple(rule.id for rule in rules[2:])
+    none = pack(rules, budget=one // 2)
+    assert none.text == "" and len(none.rules_left_out) == 4
+
+
 def test_a_memory_found_twice_is_shown_once():
     one = HITS[2]
     assert pack([one, one], budget=100).cited == (one.id,)

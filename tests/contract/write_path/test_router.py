@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
 from lousa.infra.errors import BadInput, LedgerUnavailable, WrongTenant
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
+from lousa.memory_layers import guard
 from lousa.memory_layers.execution.decisions import decision_value, recent
-from lousa.memory_layers.records import Fact, MemoryKind
+from lousa.memory_layers.records import Fact, Json, Memory, MemoryKind
+from psycopg.errors import CheckViolation
 
 if TYPE_CHECKING:
     from .conftest import WritePath
@@ -126,6 +129,53 @@ async def test_without_a_ledger_nothing_is_written(path: WritePath, principal: P
     for table in ("memory", "memory_words", "debt", "ledger_entry"):
         assert await path.count(principal, table) == 0, table
     assert (await path.router.remember(principal, rule, operation=rule.id)).state == "stored"
+
+
+@pytest.mark.parametrize("text", ["a\x00b", " ".join(f"w{number}" for number in range(400_000))])
+async def test_what_the_record_cannot_hold_is_no_outage(
+    path: WritePath, principal: Principal, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guard that lets it through, as one with a hole would."""
+
+    def admitted(principal: Principal, memory: Memory, operation: UUID, now: datetime) -> Memory:
+        return memory
+
+    monkeypatch.setattr(guard, "admit", admitted)
+    rule = path.memory(principal, text, kind=MemoryKind.PROCEDURAL)
+    with pytest.raises(BadInput, match="cannot hold this procedural") as refused:
+        await path.router.remember(principal, rule, operation=rule.id)
+    assert refused.value.__cause__ is not None
+    assert await path.count(principal, "memory") == 0
+
+
+async def test_what_a_guard_would_have_to_know_of_the_schema_is_refused_as_input(
+    path: WritePath, principal: Principal
+) -> None:
+    nowhere = Principal(tenant=principal.tenant, agent="ana", session="s")
+    async with path.connections.owner_transaction() as connection:
+        await connection.execute("ALTER TABLE lousa.memory ADD CONSTRAINT odd CHECK (text <> 'odd') NOT VALID")
+    try:
+        rule = path.memory(nowhere, "odd", kind=MemoryKind.PROCEDURAL)
+        with pytest.raises(BadInput) as refused:
+            await path.router.remember(nowhere, rule, operation=rule.id)
+        assert isinstance(refused.value.__cause__, CheckViolation)
+    finally:
+        async with path.connections.owner_transaction() as connection:
+            await connection.execute("ALTER TABLE lousa.memory DROP CONSTRAINT odd")
+
+
+NOTHING_TO_SAY: list[Json] = [None, False, 0, "", [], {}, [None], {"a": None}]
+
+
+@pytest.mark.parametrize("outcome", NOTHING_TO_SAY)
+async def test_nothing_is_a_decision_too(path: WritePath, principal: Principal, outcome: Json) -> None:
+    decision = path.memory(
+        principal, "pay?", kind=MemoryKind.DECISION, value=decision_value("pay?", outcome, ["late"], [None])
+    )
+    await path.router.remember(principal, decision, operation=decision.id)
+    async with path.connections.transaction(principal) as connection:
+        (decided,) = await recent(connection, execution=principal.execution)
+    assert (decided.outcome, decided.evidence) == (outcome, [None])
 
 
 async def test_what_was_acknowledged_is_waited_for_and_another_sessions_backlog_is_not(
