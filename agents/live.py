@@ -43,7 +43,7 @@ from .progress import Teller
 from .services import Services
 from .tracing import traced
 from .work import work_off
-from .workplace import Workplace
+from .workplace import Workplace, own_versions
 from .written import (
     failed_field,
     failures_in,
@@ -207,10 +207,16 @@ class Live:
     # What nodes of a user's own may use
 
     def desk(self, agent: str) -> Desk:
-        """The desk of a node, by a name of its own. What it does is done once, if it does the same when run again."""
+        """The desk of a node, by a name of its own. What it does is done once, if it does the same when run again.
+
+        In each round it may write over what it wrote in those before.
+        """
         place = (agent, self.rounds)
         if place not in self._desks:
-            self._desks[place] = self._place.desk(agent, f"{RESERVED}node/{agent}", self.rounds)
+            wrote: dict[str, int] = {}
+            for (whose, _), desk in self._desks.items():
+                wrote |= own_versions(desk.board) if whose == agent else {}
+            self._desks[place] = self._place.desk(agent, f"{RESERVED}node/{agent}", self.rounds, seen=wrote)
         return self._desks[place]
 
     @property

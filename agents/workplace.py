@@ -30,6 +30,11 @@ from .ownership import Heartbeat, Held
 from .services import Services
 
 
+def own_versions(board: Board) -> dict[str, int]:
+    """The fields that a board object wrote, at the versions it knows."""
+    return {field: board.seen[field] for field in board.wrote}
+
+
 class Workplace:
     """The claims, desks and results of one run. `resumed` says that another process may have been at it before.
 
@@ -142,8 +147,7 @@ class Workplace:
     def _note(self, hold: Hold) -> None:
         board = hold.desk.board
         if board.wrote:
-            known = self._wrote.setdefault(hold.step.task, {})
-            known.update({field: board.seen[field] for field in board.wrote})
+            self._wrote.setdefault(hold.step.task, {}).update(own_versions(board))
 
     def _with_wrote(self, of: str, value: Json) -> Json:
         wrote = self._wrote.get(of)
