@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .prices import NAMED, named_prices
+from .sums import whole_prices, without_late
 from .values import Value, dates, days_of_month, durations, folded, laws, money, percents, seats, venues
 
 _CHANGE = re.compile(
     r"\b(?:passa(?:m|ra|rao)? (?:de .{1,40} )?(?:a|para)|sob\w+ (?:de .{1,40} )?para|"
     r"reduz\w* (?:de .{1,40} )?para|(?:alterad|adiad|prorrogad|aumentad|elevad|estendid|"
     r"fixad)[oa]s? (?:de .{1,40} )?para|"
+    r"(?:transferid|mudad|deslocad|antecipad|postergad|transpost)[oa]s? (?:de .{1,40} )?para|"
     r"em substituicao|(?:is|are|shall be) (?:hereby )?(?:amended|changed|increased|reduced|"
     r"extended|raised|replaced)\b.{0,80}?\b(?:to|until|with))\b"
 )
@@ -26,7 +28,8 @@ _AS_IF_READ = re.compile(r"\b(?:seguinte redacao|a viger com|read as follows|fol
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
     """`anchor` and `avoid` are searched in the folded sentence; `read` finds the values; `within` is how far after
-    the anchor. What follows `until` is not read: "for two years and is then renewed for one" lasts two."""
+    the anchor. What follows `until` is not read: "for two years and is then renewed for one" lasts two. What
+    `tags` finds becomes part of the name: how fast urgent calls are answered says nothing of the others."""
 
     name: str
     anchor: str
@@ -35,6 +38,7 @@ class Attribute:
     until: str = r"(?!)"
     within: int = 160
     both_sides: bool = False
+    tags: str = r"(?!)"
 
 
 def _cap(text: str) -> list[Value]:
@@ -51,17 +55,6 @@ def _cap(text: str) -> list[Value]:
             if "months" in d.canonical
         ]
     return []
-
-
-def _prices(text: str) -> list[Value]:
-    """Money, but not what one post, user or unit of it costs."""
-    each = re.compile(
-        r"[^.;,]{0,50}?\b(?:por|per) (?!mes|ano|hora|month|year|annum|hour|titulo)\w+|"
-        r"[^.;,]{0,30}\b(?:cada|each)\b(?! (?:mes|month|ano|year))"
-    )
-    every = money(text)
-    whole = [v for v in every if not each.match(re.sub(r"\([^)]*\)", lambda m: " " * len(m[0]), folded(text))[v.end :])]
-    return whole if len(every) > 1 else every
 
 
 def _long(text: str) -> list[Value]:
@@ -94,7 +87,7 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             avoid=r"\bmulta\b|\bjuros\b|\batras|\blate\b|\binterest\b|\bimplanta|\bsetup\b|\bexced|"
             r"\badiciona|\bper (?:user|seat)\b|\bpor (?:usuario|cabeca|aluno)|\bresponsab|\bliab|"
             r"\bnao excedera|\bhora\b|\bparcela|\bper hour|\bhourly",
-            read=_prices,
+            read=whole_prices,
             both_sides=True,
         ),
         Attribute(
@@ -104,6 +97,10 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             read=money,
             both_sides=True,
             within=80,
+            tags=r"\b(?:(?P<extra>exced\w+|extras?|ultrapass\w+|alem d[aeo]|adiciona\w+|excess|overtime|additional|"
+            r"beyond)|"
+            r"(?P<night>noturn\w+|night)|(?P<travel>deslocamento|viagem|travel)|(?P<stopped>parada|espera|standby|"
+            r"idle))\b",
         ),
         Attribute(
             name="yearly price",
@@ -126,7 +123,7 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             avoid=r"\bmulta\b|\bjuros\b|\bresponsab|\bseguro\b|\binsurance\b|\bliab|\blate\b|\binterest\b|"
             r"\bmensa|\bmonth|\bhora\b|\bhour|\banua|\bpor mes\b|\baluguel\b|\bimplanta|\binstala|"
             r"\bsetup\b|\bexced|\badiciona|\bone-(?:time|off)\b|\bunica vez\b|\bextra\b|\breserva\b|\binclu[ei]",
-            read=_prices,
+            read=whole_prices,
             both_sides=True,
         ),
         Attribute(
@@ -171,8 +168,26 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             r"\bperiodo\b|\bvale\b|\beffect\b|\bpermanec\w+|\bcontrato e de\b|\bruns?\b|\blasts?\b|\bcarr(?:y|"
             r"ies) on\b|"
             r"\bgoes on\b|\bvai\b|\bcorre\b|\bsegue\b|\bvalera\b|\bestend\w+|\bextend\w+",
-            avoid=r"\bsurviv|\bsigilo\b|\bconfiden|\bpagamento\b|\bentrega\b",
+            avoid=r"\bsurviv|\bsigilo\b|\bconfiden|\bpagamento\b|\bprazo (?:de|da|para) (?:a )?"
+            r"entrega|(?<!da )(?<!de )\bentrega\b(?! das chaves)",
             until=rf"{_RENEWAL}|\bnotice\b|\baviso\b|\bantecedencia\b",
+            read=_long,
+        ),
+        Attribute(
+            name="length",
+            anchor=r"\b(?:totaliza\w+|perfazendo|somando|total de|passando (?:a|para)|for a total (?:\w+ )?of|"
+            r"in total)\b",
+            avoid=r"\b(?:sigilo|confiden\w+|pagamento|aviso|notice|multa)\b|r\$",
+            read=_long,
+            within=60,
+        ),
+        Attribute(
+            name="extension",
+            anchor=r"\b(?:fica\w*|e|esta|sao|is|are|hereby|shall be|sera|partes|parties) (?:(?:ora|neste ato|assim|"
+            r"hereby|"
+            r"agree to|resolvem|acordam em) )*(?:prorrog\w+|estend\w+|prolonga\w*|amplia\w*|extend\w*|prolonged)\b",
+            avoid=r"\b(?:podera\w*|pode|caso|se|salvo|automatic\w+|sucessiv\w+|igua(?:l|is)|periodos|may|if|unless|"
+            r"automatically|successive|pagamento|entrega|sigilo|confiden\w+)\b",
             read=_long,
         ),
         Attribute(
@@ -258,6 +273,9 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             read=percents,
             within=160,
             both_sides=True,
+            tags=r"\b(?:(?P<punctual>pontua\w*|on[- ]time|no prazo|atras\w*|same (?:business )?day|mesmo dia)|"
+            r"(?P<accurate>acerto\w*|accura\w+|err\w+|corret\w+|correct\w*)|(?P<filled>ocupac\w+|fill rate)|"
+            r"(?P<answered>chamad\w+|calls?|tickets?|atend\w+))\b",
         ),
         Attribute(
             name="time to respond",
@@ -266,6 +284,15 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             avoid=r"\b(?:abatimento|desconto|credito|credit|refund|incidente|vazamento)\b",
             read=durations,
             both_sides=True,
+            tags=r"\b(?:(?P<urgent>critic\w+|urgen\w+|emergenc\w+|emergency|(?:severidade|severity|prioridade|priority|"
+            r"gravidade) ?(?:1|alta|high)|graves?|critical|alta (?:prioridade|gravidade))|"
+            r"(?P<ordinary>normais|normal|comuns|comum|medi[oa]s?|baix[ao]s?|demais|rotina|leves?|low|medium|routine|"
+            r"(?:severidade|severity|prioridade|priority) ?[234])|"
+            r"(?P<replacement>substitui\w*|troca\w*|replac\w+|cobertura|reposic\w+)|"
+            r"(?P<alarm>alarmes?|dispar\w+|panico)|(?P<arrival>chegad\w+|chega\w*|comparec\w+|local|on[- ]site|"
+            r"arriv\w+)|"
+            r"(?P<repair>consert\w*|repair\w*|repar[oa]\w*|solu[cv]\w+|solucao|resolv\w+|resoluc\w+|resolution|"
+            r"restabele\w+|restor\w+|recolocad\w+))\b",
         ),
     ),
     "governing_law": (
@@ -301,21 +328,28 @@ PRICES = frozenset({"price", "monthly price", "hourly rate", "yearly price", "to
 
 def read(clause: str, sentence: str) -> dict[str, Value]:
     """The attributes that a sentence of a clause fixes, by name."""
-    plain = folded(sentence)
+    whole, short = sentence, without_late(sentence) if clause == "payment" else sentence
     found: dict[str, Value] = {}
     for attribute in ATTRIBUTES.get(clause, ()):
+        sentence = whole if attribute.name.startswith("late ") else short
+        plain = folded(sentence)
         if attribute.name == "renewal" and not re.search(_RENEWAL, plain):
             continue
         if not re.search(attribute.avoid, plain):
             value = _only(attribute, sentence, plain)
             if value:
-                found[attribute.name] = value
+                found[_tagged(attribute, plain)] = value
     if clause != "payment":
         return found
-    named = named_prices(sentence)
-    if any(name.startswith(NAMED[1]) and value == found.get("price") for name, value in named.items()):
-        del found["price"]
-    return found | named
+    named = named_prices(short)
+    each = [value for name, value in named.items() if name.startswith(NAMED[1])]
+    return {name: value for name, value in found.items() if name not in PRICES or value not in each} | named
+
+
+def _tagged(attribute: Attribute, plain: str) -> str:
+    """The name of an attribute, and of what kind it is."""
+    tags = sorted({m.lastgroup or "" for m in re.finditer(attribute.tags, plain)})
+    return ", ".join((attribute.name, *tags))
 
 
 def _beside(plain: str, anchor: re.Match[str], values: Sequence[Value]) -> list[Value]:

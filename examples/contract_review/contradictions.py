@@ -10,19 +10,18 @@ differ. The quotation on each side is the sentence that fixes it.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from .attributes import ATTRIBUTES, PRICES, read
-from .clauses import CLAUSES, Quotation, wider
+from .clauses import Quotation, wider
 from .documents import Document
+from .expected import expected_of
 from .parties import party_names
 from .prices import NAMED
 from .references import RECITAL, Change, changes
 from .segments import flat
 from .values import Value, after, dates, folded, same
-
-EXPECTED = tuple(clause for clause in CLAUSES if clause not in {"data_protection", "service_levels"})
 
 _AMENDMENT = re.compile(
     r"\b(?:termo aditivo|aditivo|aditamento|amendment|addendum|retificacao|"
@@ -78,21 +77,8 @@ def missing(document: Document, quotations: Sequence[Quotation]) -> list[str]:
     if _Opening.of(document).amends:
         return []
     quoted = {q.clause for q in quotations}
-    nothing_sold = re.search(
-        r"confidencialidade|sigilo|nao (?:divulgacao|revelacao)|segredo|non-?disclosure|\bm?nda\b",
-        flat(f"{title_of(document)}\n{document.text[:300]}"),
-    )
-    expected = ["parties", "term", "confidentiality", "governing_law", "assignment"] if nothing_sold else list(EXPECTED)
-    text = flat(document.text)
-    if re.search(r"dados pessoais|dado pessoal|personal (?:data|information)|alunos|pacientes", text):
-        expected.append("data_protection")
-    if re.search(
-        r"software como servico|\bsaas\b|nuvem|\bcloud\b|hospedagem|hosting|suporte tecnico|"
-        r"technical support",
-        text,
-    ):
-        expected.append("service_levels")
-    return [clause for clause in CLAUSES if clause in expected and clause not in quoted]
+    expected = expected_of(flat(title_of(document)), flat(document.text))
+    return [clause for clause in expected if clause not in quoted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,15 +203,25 @@ def _on(
     here, there = _fixed(clause, one, quotations), _fixed(clause, other, quotations)
     _same_price(here, there)
     _same_end(here, there)
+    if clause == "term":
+        _prolonged(here, there)
     _same_venue(here, there)
     elsewhere = {change.b for change in pointed} - {change.b for change in pointed if change.clause == clause}
+    differing = [
+        Change(clause=clause, name=name, old=value, a=a, new=there[name][0], b=there[name][1])
+        for name, (value, a) in here.items()
+        if name in there and there[name][1] not in elsewhere
+    ]
+    cited = [change for change in pointed if change.clause == clause]
+    meant: dict[tuple[str, str], str] = {}
+    for change in (*cited, *differing):
+        place = _place(change)
+        meant[place] = max(meant.get(place, change.a), change.a, key=lambda a, b=change.b: _likeness(a, b))
+    differing = [change for change in differing if change.a == meant[_place(change)]]
+    known = {change.name for change in differing}
     told: dict[tuple[str, str], dict[str, None]] = {}
-    for name, (value, a) in here.items():
-        if name in there and not same(value, (second := there[name])[0]) and second[1] not in elsewhere:
-            told.setdefault((a, second[1]), {})[f"{name}: {_shown(value)} / {_shown(second[0])}"] = None
-    for change in pointed:
-        known = change.name in here and change.name in there
-        if change.clause == clause and not known and not same(change.old, change.new):
+    for change in (*differing, *(c for c in cited if c.name not in known and c.a == meant[_place(c)])):
+        if not same(change.old, change.new):
             reason = f"{change.name}: {_shown(change.old)} / {_shown(change.new)}"
             told.setdefault((change.a, change.b), {})[reason] = None
     return [
@@ -256,6 +252,28 @@ def _same_end(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, 
             end = after(one["start"][0], one["length"][0])
             if end:
                 one["end"] = end, one["length"][1]
+
+
+def _place(change: Change) -> tuple[str, str]:
+    """What a change puts something else in place of: one value, or a whole level of service, which is how much, how
+    fast and how often in one sentence."""
+    return change.b, "" if change.clause == "service_levels" else change.new.canonical
+
+
+def _likeness(one: str, other: str) -> float:
+    """The share of words that two sentences have in common: one new value takes the place of one old value, and of
+    several sentences that might have fixed that, it is the one that reads like the new one."""
+    a, b = (set(re.findall(r"[^\W\d_]{4,}", folded(text))) for text in (one, other))
+    return len(a & b) / (len(a | b) or 1)
+
+
+def _prolonged(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value, str]]) -> None:
+    """An agreement that "is extended by another twelve months" lasts longer than it says itself."""
+    more, _ = there.get("extension", (None, ""))
+    if more and "length" in here and not there.keys() & {"length", "end"} and "extension" not in here:
+        old, new = (value.canonical.partition(" ") for value in (here["length"][0], more))
+        if old[2] == new[2] and old[0].isdigit() and new[0].isdigit():
+            there["length"] = replace(more, canonical=f"{int(old[0]) + int(new[0])} {old[2]}"), there["extension"][1]
 
 
 def _shown(value: Value) -> str:

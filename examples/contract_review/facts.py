@@ -33,13 +33,13 @@ def facts(document: Document, quotations: Sequence[Quotation]) -> list[tuple[str
     told = [(subject, "party", name) for name in names]
     for clause, attributes in ATTRIBUTES.items():
         readings = [read(clause, q.text) for q in quotations if q.clause == clause]
-        for attribute in attributes:
-            values = [reading[attribute.name] for reading in readings if attribute.name in reading]
+        for name in dict.fromkeys(attribute.name for attribute in attributes):
+            values = [reading[name] for reading in readings if name in reading]
             if values and len({value.canonical for value in values}) == 1:
                 told.append(
                     (
                         subject,
-                        _PREDICATES.get((clause, attribute.name), attribute.name),
+                        _PREDICATES.get((clause, name), name),
                         " ".join(values[0].shown.split()),
                     )
                 )

@@ -132,7 +132,7 @@ _PLACE_BEFORE = re.compile(r"(?i)\b(?:n[oa]|nest[ea]|d[oa]|dest[ea]|situad[oa]\s
 _TITLE_WORD = re.compile(
     r"(?i)(?:parceria|prestação|locação|licença|licenciamento|compra|venda|cessão|compromisso|distrato|convênio|"
     r"fornecimento|hospedagem|mútuo|doação|permuta|comodato|conteúdo|condições|disposições|proposta|anexo|lei|decreto|"
-    r"código|artigo|item)$"
+    r"código|artigo|item|distrito|polo|setor|zona|lote|galpão|loteamento|conjunto|bloco|km)$"
 )
 _ROLE_WORD = re.compile(
     rf"(?i)(?:{ROLES}|agent|manager|eireli|epp|me|mei|slu|s/a|s/s|member|talent|pessoa|"

@@ -22,12 +22,14 @@ _UNIT = (
 )
 _PERIOD = r"(?:mes(?:es)?|anos?|semanas?|months?|years?|annum|quarters?|horas?|hours?|cento|cent|conta|via|meio|the)"
 _AFTER = re.compile(
-    rf"(?: ?\([^)]{{3,120}}\))?,? ?(?:(?:/ ?|(?:per|por|a cada|cada|for each|for every|each|every|por cada) )"
+    rf"(?: ?\([^)]{{3,120}}\))?,? ?(?:(?:mensa(?:l|is)|ao mes|por mes|monthly|a month|per month),? )?(?:(?:/ ?|(?:per|"
+    rf"por|a cada|cada|for each|for every|each|every|por cada) )"
     rf"(?P<any>(?!{_PERIOD}\b)[a-z]\w+)|(?:o|a|os|as|an) (?P<known>{_UNIT})\b)"
 )
 _BEFORE = re.compile(
     rf"(?:\b(?:cada|each|every) (?P<any>(?!{_PERIOD}\b)[a-z]\w+)|\b(?:o|a|por|per|the) (?:preco d[aeo] )?"
-    rf"(?P<known>{_UNIT}))\b[^.;$€£]{{0,60}}$"
+    rf"(?P<known>{_UNIT})|(?:aluguel|preco|valor|tarifa|custo|rent|price|fee|rate)(?: mensal)? (?:por|per) "
+    rf"(?P<each>(?!{_PERIOD}\b)[a-z]\w+))\b[^.;$€£]{{0,60}}$"
 )
 _ENGLISH = re.compile(
     r"\b(?!(?:the|an?|this|that|such|said|its|our|your|new|same|any|all|each|late|monthly|annual|yearly|hourly|total|"
@@ -42,6 +44,18 @@ _PORTUGUESE = re.compile(
 )
 _NOT_A_PRICE = re.compile(
     r"\b(?:multa|juros|seguro|apolice|insurance|late|interest|responsab\w+|liab\w+|indeniza\w+|caucao|capital social)\b"
+)
+_EXCESS = re.compile(
+    r"\b(?:exced\w+|ultrapass\w+|alem d[aeo]|acima d[aeo]|extras?|adiciona\w+|suplement\w+|avuls\w+|excess|exceed\w*|"
+    r"overage|beyond|over and above|additional|overtime|transporte|montagem|desmontagem|mobilizac\w+|instalac\w+|"
+    r"limpeza|vistoria|taxa|set-?up|installation|cleaning|inspection|perdid[oa]s?|danificad[oa]s?|lost|damaged)\b"
+)
+_WORD = re.compile(r"^(?: \w+)?")
+_BY_MONTH = re.compile(r" (?:mensa(?:l|is)|(?:por|ao) mes|monthly|(?:per|a|each) month)\b")
+_HOURLY = re.compile(r"\b(?:por|a|cada|per|an|each) (?:hora|hour)\b|\bhourly\b|/ ?h\b")
+_MONTHLY = re.compile(
+    r"\bmensa(?:l|is|lidade|lidades|lmente)\b|\b(?:por|ao|cada) mes\b|\balugue(?:l|is)\b|\bmonthly\b|"
+    r"\b(?:per|a|each) month\b|\brent\b"
 )
 
 
@@ -79,9 +93,26 @@ def _by_unit(plain: str, sums: list[Value]) -> Iterator[tuple[str, Value]]:
     for value in sums:
         after = _AFTER.match(plain, value.end)
         match = after or _BEFORE.search(plain[last : value.start])
-        last = after.end() if after else value.end
+        opened, last = last, _past_month(plain, after.end()) if after else value.end
         if match:
-            yield f"{NAMED[1]}{_singular(match['any'] or match['known'])}", value
+            unit = _singular(next(filter(None, match.groups())))
+            said = plain[opened:last] + _WORD.findall(plain[last:])[0]
+            yield ", ".join((f"{NAMED[1]}{unit}", *_sort(said))), value
+
+
+def _past_month(plain: str, position: int) -> int:
+    match = _BY_MONTH.match(plain, position)
+    return match.end() if match else position
+
+
+def _sort(said: str) -> Iterator[str]:
+    """What else tells one price of a unit from another: the extra hour of a crane is not its rent."""
+    if _EXCESS.search(said):
+        yield "extra"
+    if _HOURLY.search(said):
+        yield "by the hour"
+    elif _MONTHLY.search(said):
+        yield "monthly"
 
 
 def _by_label(plain: str, sums: list[Value]) -> Iterator[tuple[str, Value]]:
@@ -90,7 +121,7 @@ def _by_label(plain: str, sums: list[Value]) -> Iterator[tuple[str, Value]]:
         stop = labels[number + 1].start() if number + 1 < len(labels) else len(plain)
         stop = min(stop, label.end() + 110)
         under = [v for v in sums if label.end() <= v.start < stop and ";" not in plain[label.end() : v.start]]
-        if under:
+        if under and not (label["noun"] in {"preco", "price", "valor"} and re.fullmatch(_UNIT, label["what"])):
             words = (label["noun"], label["what"])
             first, second = map(_singular, words if label.re is _PORTUGUESE else words[::-1])
             yield f"{NAMED[0]}{first} {second}", under[0]

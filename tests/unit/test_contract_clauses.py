@@ -40,6 +40,14 @@ PORTUGUESE = [
 ]
 
 PLAIN_PORTUGUESE = [
+    ("term", "Duração", "Se ninguém reclamar, a locação ter-se-á por prorrogada mês a mês, pelo mesmo valor."),
+    ("term", "Vigência", "Os períodos de assistência sucedem-se sozinhos, salvo se alguém se opuser."),
+    ("payment", "Aluguel", "O vencimento dá-se no dia 18."),
+    ("termination", "Quebra", "São causas de resolução a falta de duas remessas e a perda do alvará."),
+    ("liability_cap", "Danos", "A Locadora não responderá por quantia superior a quatro aluguéis."),
+    ("confidentiality", "Alterações", "O prazo de sigilo do item 4.2 passa a ser de seis anos."),
+    ("termination", "Alterações", "O aviso do item 6.3 passa de 20 para 50 dias."),
+    ("governing_law", "Lei", "Este ajuste interpreta-se segundo o direito brasileiro."),
     ("term", "Por quanto tempo", "A assessoria dura dezoito meses a contar da primeira reunião."),
     ("term", "Início e fim", "Início: 2 de janeiro de 2026."),
     ("term", "Tempo", "O plano é mensal e vai se repetindo até alguém pedir para parar."),
@@ -86,6 +94,13 @@ PLAIN_ENGLISH = [
 ]
 
 ELSEWHERE = [
+    ("assignment", "Se uma das partes deixar passar um descumprimento, não abre mão de cobrá-lo depois."),
+    ("assignment", "A Inquilina entregará, em dez dias, endosso da apólice com a nova vigência."),
+    ("assignment", "Novo empréstimo acima de R$ 90.000,00 e venda de imóvel só com aviso à Consultora."),
+    ("payment", "A Compradora entregará carta de fiança bancária no valor de R$ 800.000,00."),
+    ("termination", "A Vendedora poderá interromper o fornecimento com aviso de cinco dias."),
+    ("liability_cap", "O disposto nesta cláusula não alcança os danos ao meio ambiente."),
+    ("service_levels", "Erro superior a 2% leva ao recálculo dos três meses anteriores."),
     ("payment", "Um servidor a mais, a título de referência, custa hoje R$ 900,00 por mês."),
     ("payment", "For example, a trip of ten miles would cost $30."),
     ("liability_cap", "O comodatário responde integralmente e sem limite pelos estragos que causar."),

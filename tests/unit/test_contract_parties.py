@@ -9,6 +9,11 @@ from lousa.examples.contract_review.parties import party_names
     ("text", "names"),
     [
         (
+            "CONTRATO\n\nDe um lado, VIDROS DO CARIRI S.A., CNPJ 1, adiante VENDEDORA; e, de outro, OLARIA BOA "
+            "TELHA LTDA., com sede no Distrito Industrial, CNPJ 2, adiante COMPRADORA, celebram este contrato.",
+            ["VIDROS DO CARIRI S.A.", "OLARIA BOA TELHA LTDA."],
+        ),
+        (
             "SUPPLY AGREEMENT\n\nThis agreement is made by and between BRASS LANTERN FOODS, "
             "INC., a Nevada corporation with"
             ' offices in Reno, Nevada 89501 ("Lantern"), and Oona Fairweather, an individual '

@@ -72,7 +72,9 @@ _HAND_OVER = (
     r"transf(?:er|ir)\w*|trespass\w+|sub-?rog\w+|repass\w+|pass(?:ar|"
     r"ad[oa])(?:-l[oa])?(?! d[aeo] )|"
     r"delega\w*|subloca(?:r|d[oa]s?|cao)|subarrend(?:ar|ad[oa]|amento)|subcontrat\w+|"
-    r"subempreit\w+|aliena\w*|empresta\w*|emprestimo|transmit\w+|transmiss\w+|substituir por|"
+    r"subempreit\w+|aliena\w*|empresta\w*|emprestimo d[aeo]s? (?:imove|bem|bens|coisa|equip|maquin|veicul|sala|chave|"
+    r"licenca|acesso|conta)\w*|"
+    r"transmit\w+|transmiss\w+|substituir por|"
     r"muda de maos|em seu lugar|no lugar d[aeo]|assum[aei]\w*|endoss\w+|empenh(?:ar|ad[oa]s?|o)|caucion\w+|"
     r"trocad[oa]s? por outr\w+|passam? (?:para|a) (?:os |as )?(?:terceiros|herdeiros|outr\w+)|fazer substituir|"
     r"se substituir|fazer-se substituir|revend\w+|onera(?:r|d[oa]s?)|vend(?:er|id[oa]s?)|novar|"
@@ -128,7 +130,10 @@ PT = Cues(
             r"utensilios|informac\w+|frete|indeniza\w*|divulgad\w+|r\$)\b",
         ),
     ],
-    never=r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|"
+    never=r"\bdeixar passar\b|\babr(?:iu|e|ir) mao\b|\b(?:tolerancia|transigencia|mera liberalidade)\b|"
+    r"\bendoss\w+ d[ao] (?:apolice|seguro)|\bcnpj\b.{0,600}\bcnpj\b|\bnovos? emprestimos?\b|"
+    r"\btransfer\w+ as partes\b|\b(?:propriedade|riscos?|posse|dominio)\b.{0,30}\b(?:se )?transfer\w+|"
+    r"\bdireitos (?:patrimoniais|autorais|de autor|de imagem)\b|\bdados pessoais\b|"
     r"\btransferencia (?:bancaria|eletronica)|\binternacional de dados\b|\bpatente\b|"
     r"\bcedem? (?:a|ao|os|todos|neste)\b|\bcodigos?-fonte\b|\bdados reais\b",
     threshold=6,

@@ -110,6 +110,11 @@ PT = Cues(
     r"revelacao obrigatoria|nao e confidencial|cess|transfer",
     signs=[
         (
+            6,
+            r"\b(?:prazo|dever|periodo|duracao) d[aeo] (?:sigilo|segredo|confidencialidade)\b.{0,60}\bpassa\w* "
+            r"(?:a|de|para)\b.{0,40}\b(?:anos?|mes|meses)\b",
+        ),
+        (
             4,
             r"\b(?:guarda\w*|mante\w*|conserva\w*|preserva\w*|zela\w*|resguarda\w*|observa\w*|proteg\w+|respeit\w+|"
             r"obriga\w*|trata\w*|comprome\w+)\b.{0,100}\b(?:sigilo\w*|segredo|confidencia\w+|reserva|discricao|"

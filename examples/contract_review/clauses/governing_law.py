@@ -88,7 +88,7 @@ PT = Cues(
             5,
             r"\b(?:rege-se|reger-se-a|regem-se|regid[oa]s?|regera|regula-se|se regula|se rege|"
             r"submete-se|sujeit[oa]|aplica-se|aplicam-se|aplica|obedece\w*|segue\w*|observa\w*|governad[oa]|"
-            r"interpretad[oa]s?|vale|"
+            r"interpretad[oa]s?|interpretam?-se|vale|"
             r"valem)\b.{0,80}\b(?:leis?|direito|legislacao|codigo civil)\b",
         ),
         (

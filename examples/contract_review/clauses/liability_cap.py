@@ -114,6 +114,13 @@ PT = Cues(
             r"\bnao ha(?:vera)? (?:limite|teto)",
         ),
         (-5, r"\bmulta (?:por|de|diaria)\b.{0,80}\b(?:atraso|entrega|dia)\b"),
+        (
+            4,
+            r"\b(?:nao|nem|tampouco)\b.{0,40}\b(?:respond\w+|indeniz\w+|repar\w+|"
+            r"ressarc\w+)\b.{0,80}\b(?:superior(?:es)? a|"
+            r"maior(?:es)? (?:do )?que|que exced\w+)",
+        ),
+        (-4, r"^o disposto nest[ea]\b.{0,40}\bnao (?:alcanca|abrange)"),
         (-4, r"\b(?:desconto|abatimento|credito)s?\b.{0,80}\b(?:meta|faturamento|fatura|mensalidade|ponto)\b"),
         (-2.5, r"\b(?:nao|nem) (?:\w+ ){0,2}respond\w+ p(?:el[ao]s?|or) (?:execuc|ato|obra|servico|qualidade|conduta)"),
         (

@@ -140,12 +140,24 @@ PT = Cues(
             r"encargos)\b|\b(?:multa|juros)\b.{0,100}\b(?:ao mes|atras\w*|mora|pro rata)\b",
         ),
         (
+            3,
+            r"^\W*(?:[\d.]+ )?(?:o |os )?(?:vencimento|pagamento)s?\b.{0,60}"
+            r"\bdia (?:\d+|cinco|dez|quinze|vinte|trinta)\b",
+        ),
+        (
+            3.5,
+            r"\b(?:vencimentos?|venc(?:e|em|era|erao|iveis|ivel)(?:-se)?|pagamentos?|debito)\b.{0,60}\b(?:no|o|para o|"
+            r"ao|"
+            r"todo|cada) dia (?:\d+|cinco|dez|quinze|vinte|trinta)\b",
+        ),
+        (
             1,
             r"\b(?:mensa(?:l|is|lmente)|anual|semestral|trimestral|por mes|por hora|por ano|cada mes|"
             r"por unidade|parcela unica)\b",
         ),
     ],
-    never=r"\bgarantia real\b|\bsaldo devedor\b.{0,40}\bgarantia|\b(?:por|como|a titulo de|para|"
+    never=r"\bgarantia real\b|\bfianca bancaria\b|\bcarta de fianca\b|\bsaldo devedor\b.{0,40}\bgarantia|\b(?:por|"
+    r"como|a titulo de|para|"
     r"de) (?:\w+ )?(?:exemplo|exemplific\w+|ilustra\w+|referencia|simulacao|ideia|"
     r"comparacao)\b(?! \w+ (?:o )?ipca)|\bexemplo:|\bv\. ?g\.|\bp\. ?ex|\bexemplific\w+|\bestimativ\w+|\bestima-se|"
     r"\bnao pagar\w* (?:\w+ ){0,3}mais (?:do )?que\b|\b(?:imagine|suponha|digamos)\w*|\bilustrativ\w+|\bhipotetic\w+|"

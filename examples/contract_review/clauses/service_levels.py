@@ -156,11 +156,19 @@ PT = Cues(
             r"\btempo (?:medio|maximo|total) (?:de |para )?(?:espera|resposta|atendimento|solucao|reparo|chegada|"
             r"carregamento|descarga|entrega)\b.{0,80}\b(?:minutos?|horas?|segundos?|dias? ut\w+)\b",
         ),
+        (
+            5,
+            r"\bpor (?:dia|hora|cada \w+) (?:\w+ ){0,2}(?:d?e )?(?:falha|parad[ao]|indisponibilidade|atraso)\b.{0,60}"
+            r"\b(?:credit\w+|abat\w+|descont\w+)\b.{0,40}%|\b(?:credit\w+|abat\w+|descont\w+)\b.{0,40}\b(?:\d+ ?%|"
+            r"1/30).{0,30}"
+            r"\bpor (?:dia|hora) (?:\w+ ){0,2}(?:falha|parad[ao]|indisponi\w+|atraso)",
+        ),
         (2, r"\b(?:critic\w+|urgen\w+|alta|altos|media|severidade|prioridade|gravidade|emergencia\w*)\b"),
     ],
     never=r"\b(?:garantias? rea(?:l|is)|penhor|alienacao fiduciaria|caucao|hipoteca|saldo devedor|recebiveis|"
     r"mutuari[oa]|mutuante|duplicatas?|cobertura minima)\b|\bpor exemplo\b|\ba titulo de (?:exemplo|ilustr)|"
-    r"\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamentos? de (?:dados|inform)|\breajust|\baluguel\b|"
+    r"\brecalcul\w+|\bmulta de \d+ ?%|\bjuros\b|\bincidente de seguranca|\bvazamentos? de (?:dados|inform)|\breajust|"
+    r"\baluguel\b|"
     r"\bdados pessoais\b|\bvigorara\b|\bquota|\bpalet|\blote\b|\brevelac|\bencarregad|"
     r"\bdias de antecedencia|\b(?:avisa|avisar|avisara|comunica\w*|notifica|notificara|"
     r"relatad\w+|informad[oa])\b.{0,60}\bhoras\b|\brescis|\bimpost|\bcomissao|"

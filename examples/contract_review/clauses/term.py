@@ -106,7 +106,7 @@ PT = Cues(
     heading=r"vigencia|\bprazos?\b|duracao|renovacao|prorrogacao|quanto tempo|validade|periodo|"
     r"por quanto|\binicio|\btempo\b|permanencia|quanto dura|comeco|dura\b|ate quando|desde quando|prorrog",
     away=r"confidencial|sigilo|pagamento|\bpreco|entrega|rescis|dados|garantia|nivel|niveis|"
-    r"concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento",
+    r"concorrencia|alicia|execucao|cronograma|obra\b|resposta|atendimento|entre nos|segredo|reserva d",
     alone=r"vigencia|duracao|inicio e (?:fim|termino)|^[\W\d]*(?:d[ao] )?(?:renovacao|prorrogacao|validade)\W*$|"
     r"prazo (?:do contrato|contratual|de duracao)|quanto (?:tempo )?dura|ate quando|"
     r"^[\W\d]*(?:do )?prazo\W*$",
@@ -162,7 +162,7 @@ PT = Cues(
         (4, r"\b(?:tempo|prazo) indeterminado\b|\bsem prazo\b|\bprazo incerto\b|\bnao tem prazo"),
         (
             1.5,
-            r"\b(?:automatic\w*|tacit\w*|silenc\w*|findo|findos|nao quer|nao continua|se opuser|"
+            r"\b(?:automatic\w*|tacit\w*|silenc\w*|findo|findos|nao quer|nao continua|se opuser|se oponha|"
             r"manifestacao contraria)\b",
         ),
         (
@@ -199,6 +199,9 @@ PT = Cues(
             r"equipament|uniforme|estatut|mobiliari)|\bdepende\w*(?:-se)? d[aeo]s?:? .{0,60}\b(?:anuencia|aprovac|"
             r"obtenc|assinatura|registro)|\bcondic\w+ (?:preceden|suspens|previ)",
         ),
+        (-4, r"\b(?:obrigac\w+|dever|compromisso|silencio)\b.{0,60}\b(?:depois|apos)\b"),
+        (3, r"\b(?:sucedem?-se|suceder-se-\w+)\b|\bse sucedem?\b"),
+        (5, r"\b(?:ter-se-a|tem-se|considera\w*-se) (?:por )?(?:estendid|prorrogad|renovad|prolongad)[oa]\b"),
         (
             -3,
             r"r\$ ?\d|\b(?:reajust\w+|inflacao|juros|parcelas?|aluguel|mensalidade|garanti[ao]s?|"

@@ -136,6 +136,16 @@ PT = Cues(
             r"\bda causa a",
         ),
         (
+            5,
+            r"\b(?:constitu\w+|configur\w+|considera\w+-se|sao|havera)\b.{0,30}\b(?:causas?|motivos?|hipoteses?|casos) "
+            r"(?:de|para(?: a)?) (?:resolucao|rescisao|extincao|termino|encerramento|denuncia)\b",
+        ),
+        (
+            4,
+            r"\b(?:aviso|antecedencia|pre-aviso)\b.{0,60}\bpassa (?:a|de|para)\b.{0,30}\b(?:dias|meses|mes)\b",
+        ),
+        (-5, r"\b(?:interromper|suspender) (?:as?|os?) (?:entregas?|fornecimento)\b"),
+        (
             2.5,
             r"^(?:se|caso) .{0,60}\b(?:desist\w*|deix\w+ de|descumpr\w*|faltar|parar|nao (?:pagar|"
             r"cumprir|entregar|comprar))",
