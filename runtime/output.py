@@ -25,8 +25,6 @@ from rich.text import Text
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _WIDTH_OF_A_FILE = 160
-MOST_ROWS = 200
-"""How many rows are drawn as a table."""
 
 
 class _Output(Console):
@@ -94,10 +92,8 @@ def table(*columns: str, rows: Iterable[Iterable[object]]) -> Table:
     return drawn
 
 
-def listing(*columns: str, rows: Sequence[Sequence[object]]) -> Table | str:
-    """A table on a terminal; a line a row for other programs, and for many rows: folding each cell takes seconds."""
-    if len(rows) <= MOST_ROWS and _standard_output().isatty():
-        return table(*columns, rows=rows)
+def listing(*columns: str, rows: Sequence[Sequence[object]]) -> str:
+    """A line a row, which a terminal may wrap: a table would fold each cell, which takes seconds and little room."""
     lines = [columns, *([str(cell).replace("\n", " ") for cell in row] for row in rows)]  # an entry is one line
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)][:-1]
     return "\n".join(

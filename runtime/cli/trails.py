@@ -7,15 +7,14 @@ text of a memory, the error. JSON has it whole.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from ...memory_layers.execution.ledger import Recorded
 from ...memory_layers.records import Json
 from ..output import emit, listing, short, show
 from .frame import Frame
 
-SAID = 160
-"""How many characters of what was said a line shows."""
+SAID, WHY = 160, 600
+"""How many characters a line shows of what was said, and of a question, an answer or a decision with its reasons."""
 
 
 async def trail(frame: Frame, execution: str, *, json: bool) -> int:
@@ -25,18 +24,22 @@ async def trail(frame: Frame, execution: str, *, json: bool) -> int:
     if json:
         emit({"execution": execution, "trail": entries})
         return 0
+    days = {f"{entry.occurred_at:%Y-%m-%d}" for entry in entries}
+    when, shown = (f"{min(days)} UTC", "%H:%M:%S") if len(days) == 1 else ("when (UTC)", "%Y-%m-%d %H:%M:%S")
     rows = [
-        (entry.number, _moment(entry.occurred_at), entry.agent, entry.action, entry.outcome, line_of(entry))
+        (entry.number, f"{entry.occurred_at:{shown}}", entry.agent, entry.action, entry.outcome, line_of(entry))
         for entry in entries
     ]
-    show(listing("", "when (UTC)", "who", "did", "outcome", "what", rows=rows))
+    show(listing("", when, "who", "did", "outcome", "what", rows=rows))
     return 0
 
 
 def line_of(entry: Recorded) -> str:
     """What an entry is about, and the beginning of what was said, where it may still be read."""
-    about, said = " ".join(_about(entry)), _said(entry)
-    line = f"{about}: {short(said, SAID)}" if about and said is not None else about or short(said or "", SAID)
+    about, given = " ".join(_about(entry)), _said(entry)
+    most = WHY if _is_decision(entry) or entry.action.startswith("execution.") else SAID
+    said = "" if given is None else short(given, most)
+    line = f"{about}: {said}" if about and said else about or said
     return line if entry.memory is None else f"{line} (memory {entry.memory})"
 
 
@@ -90,7 +93,3 @@ def _verdict(given: Json) -> Json:
 def _because(what: str, reasons: Json) -> str:
     given = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
     return f"{what}, because {'; '.join(given)}" if given else what
-
-
-def _moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S}"

@@ -238,7 +238,7 @@ def test_a_trail_says_who_did_what_in_order(lousa: Lousa, counting: Path) -> Non
 def test_a_trail_says_what_was_asked_answered_and_decided_and_why(lousa: Lousa, counting: Path) -> None:
     identifier = lousa("run", counting, "maybe", "--json").json["execution"]
     lousa("resume", identifier, "--verdict", "accept", "--answer", "it is a word", "--json")
-    did = {line.split()[4]: line for line in lousa("trail", identifier).out.splitlines()[1:]}
+    did = {line.split()[3]: line for line in lousa("trail", identifier).out.splitlines()[1:]}
     assert "is maybe a word?" in did["execution.wait"]
     assert "user" in did["execution.answer"] and "it is a word" in did["execution.answer"]
     assert "it is a word" in did["execution.end"] and '"files"' in did["execution.begin"]
