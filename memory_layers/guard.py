@@ -83,7 +83,8 @@ def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) 
         raise BadInput(f"there is no source {source!r}; the sources are {', '.join(TRUST)}")
     _check_scope(memory.scope)
     _check_text(memory.text)
-    _check_json("value", memory.value, LARGEST_VALUE)
+    # A verdict of the largest size is recorded with its question, which is in the text too.
+    _check_json("value", memory.value, LARGEST_VALUE + (LARGEST_TEXT if kind is MemoryKind.DECISION else 0))
     metadata = cast(object, memory.metadata)
     if not isinstance(metadata, Mapping):
         raise BadInput(f"metadata is a dict, got {shape.shown(metadata)}")

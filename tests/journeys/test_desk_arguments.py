@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from lousa import Accept, Desk, Escalate, Outcomes, Pipeline, Reject, Runtime, Task
 from lousa.infra.errors import BadInput
+from lousa.memory_layers.guard import LARGEST_VALUE
 from lousa.memory_layers.records import Json
 
 from .test_pipeline_desk import at_a_desk
@@ -87,11 +88,19 @@ def test_a_name_that_no_store_can_hold_is_refused(runtime: Runtime, who: dict[st
         runtime.desk(**who)
 
 
-ENDINGS = [(Accept(), "accepted"), (Reject(reasons=["nothing fits"]), "rejected"), (Accept({"a": None}), "accepted")]
+LARGEST = Accept("x" * (LARGEST_VALUE - 100))
+ENDINGS = [
+    (LARGEST, "accepted"),
+    (Accept(), "accepted"),
+    (Reject(reasons=["nothing fits"]), "rejected"),
+    (Accept({"a": None}), "accepted"),
+]
 
 
 @pytest.mark.parametrize(("verdict", "status"), ENDINGS)
-async def test_a_run_that_decides_nothing_ends(runtime: Runtime, verdict: Accept | Reject, status: str) -> None:
+async def test_a_run_that_decides_nothing_or_as_much_as_may_be_ends(
+    runtime: Runtime, verdict: Accept | Reject, status: str
+) -> None:
     async def planner(desk: Desk, goal: Json) -> list[Task]:
         return [Task("work")]
 
