@@ -246,6 +246,6 @@ async def test_values_are_what_json_brings_back_even_when_nothing_crashes(runtim
     goal: Any = {"pair": (1, 2)}
     assert (await runtime.run(Pipeline(planner, workers=[echo], critic=critic), goal)).decision == [1, 2]
     refused = await runtime.run(Pipeline(planner, workers={"echo": wrong}, critic=critic), goal)
-    assert "PipelineError: the finding of task 'echo-1' holds timedelta" in str(refused.decision)
+    assert "PipelineError: the finding of task 'echo-1' at ['when'] holds timedelta" in str(refused.decision)
     with pytest.raises(PipelineError, match="the goal holds set"):
         await runtime.run(doubling(), {1, 2})  # pyright: ignore[reportArgumentType]  # what an untyped user gives
