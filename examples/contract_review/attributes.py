@@ -187,7 +187,8 @@ ATTRIBUTES: dict[str, Sequence[Attribute]] = {
             r"hereby|"
             r"agree to|resolvem|acordam em) )*(?:prorrog\w+|estend\w+|prolonga\w*|amplia\w*|extend\w*|prolonged)\b",
             avoid=r"\b(?:podera\w*|pode|caso|se|salvo|automatic\w+|sucessiv\w+|igua(?:l|is)|periodos|may|if|unless|"
-            r"automatically|successive|pagamento|entrega|sigilo|confiden\w+)\b",
+            r"automatically|successive|pagamento|entrega|conclusao|obras?|garantia|carencia|cronograma|completion|"
+            r"warranty|sigilo|confiden\w+)\b",
             read=_long,
         ),
         Attribute(

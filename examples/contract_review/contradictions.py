@@ -273,7 +273,9 @@ def _prolonged(here: dict[str, tuple[Value, str]], there: dict[str, tuple[Value,
     if more and "length" in here and not there.keys() & {"length", "end"} and "extension" not in here:
         old, new = (value.canonical.partition(" ") for value in (here["length"][0], more))
         if old[2] == new[2] and old[0].isdigit() and new[0].isdigit():
-            there["length"] = replace(more, canonical=f"{int(old[0]) + int(new[0])} {old[2]}"), there["extension"][1]
+            length = f"{int(old[0]) + int(new[0])} {old[2]}"
+            shown = f"{here['length'][0].shown} + {more.shown}"
+            there["length"] = replace(more, canonical=length, shown=shown), there["extension"][1]
 
 
 def _shown(value: Value) -> str:

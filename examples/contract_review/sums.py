@@ -30,7 +30,8 @@ _OTHER = re.compile(
 )
 _BESIDE = re.compile(
     r"[^;.$€£]{0,40}\b(?:pel[oa]s?|for|a titulo de|referentes? [ao]s?|de) (?:\w+ ){0,2}(?:condominio|iptu|"
-    r"estacionamento|vagas?|caucao|fianca|garantia|seguro|multa|parking|deposit|insurance|second|another|additional|extra)\b"
+    r"estacionamento|vagas?|caucao|fianca|garantia|seguro|multa|parking|deposit|insurance|second|another|additional|"
+    r"extra)\b"
 )
 _EACH = re.compile(
     r"[^.;,]{0,50}?\b(?:por|per|pel[oa]s?|for (?:the|each|every)) (?!mes\b|ano\b|hora\b|month|year|annum|hour|"

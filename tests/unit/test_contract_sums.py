@@ -95,7 +95,8 @@ def test_of_two_things_let_in_one_sentence_each_keeps_its_own_price() -> None:
             "O prazo do item 1.1 fica prorrogado por mais 10 (dez) meses, totalizando 30 (trinta) meses.",
             ["length: 20 (vinte) meses / 30 (trinta) meses"],
         ),
-        ("Fica prorrogada a vigência por mais 10 meses.", ["length: 20 (vinte) meses / 10 meses"]),
+        ("Fica prorrogada a vigência por mais 10 meses.", ["length: 20 (vinte) meses / 20 (vinte) meses + 10 meses"]),
+        ("O prazo de conclusão da obra fica prorrogado por 3 meses.", []),
         ("O contrato poderá ser prorrogado por mais 10 meses.", []),
     ],
 )

@@ -150,6 +150,7 @@ PT = Cues(
             r"compet\w+)\b|\bdecid\w+\b.{0,30}\b(?:juiz|juizo|justica)\b|\bqualquer (?:processo|"
             r"acao)\b.{0,60}\b(?:corre|proposta|ajuizada|sera|em|na|no)\b",
         ),
+        (-3, r"\bmedidas? (?:\w+ )?(?:de urgencia|urgentes?|cautelar(?:es)?)\b"),
         (2, r"\b(?:camara|centro)\b.{0,60}\b(?:mediacao|arbitragem|arbitral)\b"),
         (
             2.5,
