@@ -69,6 +69,9 @@ class Given:
         self.waited = 0.0
         self._topics = numpy.random.default_rng(7).normal(size=(200, DIMENSIONS))
 
+    async def prepare(self) -> None:
+        return
+
     async def documents(self, texts: Sequence[str]) -> Vectors:
         return numpy.stack([self.vector(text) for text in texts])
 
