@@ -112,9 +112,7 @@ async def test_creating_one_that_has_ended_does_not_open_its_board_again(room: A
     await runs.create(who, "test", {}, execution=who.execution)
     await runs.finish(who, who.execution, "accepted")
     assert await feed.expire(who.tenant, who.execution, "0-0", timedelta(hours=24))
-    assert (
-        await connections.redis.pttl(board_keys(who.tenant, who.execution).operations) > 0
-    )
+    assert await connections.redis.pttl(board_keys(who.tenant, who.execution).operations) > 0
     await runs.create(who, "test", {}, execution=who.execution)
     with pytest.raises(BadInput, match="has ended"):
         await written(room, who, "write")
