@@ -35,8 +35,9 @@ help:
 demo: .venv/.run-ready
 	@$(PY) -m lousa demo
 
+# Two processes at least, each with servers of its own: many tests wait for time to pass.
 test: .venv/.dev-ready
-	@$(PY) -m pytest
+	@$(PY) -m pytest --numprocesses=2 --dist=loadfile
 
 check: .venv/.dev-ready
 	@$(PY) -m ruff check .
