@@ -5,33 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from doubling import double, doubling, numbers
 from lousa import Accept, Desk, Escalate, Finding, Outcomes, Pipeline, Reject, Revise, Runtime, Task
 from lousa.infra.errors import BadInput, NotFound, PipelineError
 from lousa.infra.ids import new_id
 from lousa.memory_layers.conversation.board import ANY
 from lousa.memory_layers.records import Json
-
-
-async def numbers(desk: Desk, goal: Any) -> list[Task]:
-    return [Task("double", n) for n in goal]
-
-
-async def double(desk: Desk, task: Any) -> Finding:
-    await desk.board.write(f"doubled/{task.id}", task.input * 2)
-    return Finding(task.input * 2)
-
-
-async def total(desk: Desk, findings: Outcomes) -> Accept:
-    values: list[Any] = [found.value for found in findings.found]
-    return Accept(sum(values))
-
-
-def doubling(**options: Any) -> Pipeline:
-    return Pipeline(numbers, workers=[double], critic=total, **options)
-
-
-async def passing(desk: Desk, findings: Outcomes) -> Accept:
-    return Accept([outcome.ok for outcome in findings])
 
 
 async def test_a_question_waits_for_a_person_and_the_answer_goes_on_from_there(runtime: Runtime):

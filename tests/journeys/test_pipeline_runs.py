@@ -9,32 +9,11 @@ from typing import Any
 
 import lousa
 import pytest
+from doubling import double, doubling, numbers
 from langchain_core.callbacks import AsyncCallbackHandler
 from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Reject, Revise, Runtime, Task
 from lousa.infra.errors import PipelineError, TaskFailed
 from lousa.memory_layers.records import Json
-
-
-async def numbers(desk: Desk, goal: Any) -> list[Task]:
-    return [Task("double", n) for n in goal]
-
-
-async def double(desk: Desk, task: Any) -> Finding:
-    await desk.board.write(f"doubled/{task.id}", task.input * 2)
-    return Finding(task.input * 2)
-
-
-async def total(desk: Desk, findings: Outcomes) -> Accept:
-    values: list[Any] = [found.value for found in findings.found]
-    return Accept(sum(values))
-
-
-def doubling(**options: Any) -> Pipeline:
-    return Pipeline(numbers, workers=[double], critic=total, **options)
-
-
-async def passing(desk: Desk, findings: Outcomes) -> Accept:
-    return Accept([outcome.ok for outcome in findings])
 
 
 async def test_a_goal_becomes_tasks_findings_and_a_decision(runtime: Runtime):
