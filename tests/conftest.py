@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import tempfile
+import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,6 +18,10 @@ from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
 from lousa.infra.migrate import migrate
 from lousa.memory_layers.conversation.opening import open_board
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    # A run in the background of a script inherits a deaf ear for Ctrl-C, and would hand it on to what it tests.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
