@@ -39,7 +39,7 @@ class Review:
 
     memory: str
     name: str
-    digest: str
+    version: str
     day: date
     findings: list[JsonObject]
     text: str | None
@@ -58,10 +58,15 @@ def agreement_of(one: Document) -> str:
     return subject_of(one, party_names(one))
 
 
-async def of_version(desk: Desk, digest: str) -> Review | None:
+def version_of(one: Document) -> str:
+    """A document's text, as one word that a recall finds exactly."""
+    return f"version-{one.digest[:16]}"
+
+
+async def of_version(desk: Desk, version: str) -> Review | None:
     """The review of exactly this text."""
-    for hit in await desk.recall(_word(digest), k=5, kinds=["semantic"]):
-        if hit.metadata.get("version") == _word(digest) and hit.metadata.get("rules") == RULES:
+    for hit in await desk.recall(version, k=5, kinds=["semantic"]):
+        if hit.metadata.get("version") == version and hit.metadata.get("rules") == RULES:
             return _review(hit)
     return None
 
@@ -86,14 +91,14 @@ async def related(desk: Desk, one: Document, at_hand: Collection[str]) -> list[R
 
 async def remember(desk: Desk, one: Document, findings: Sequence[JsonObject]) -> None:
     """Keep a review, and that it is the last one of its agreement."""
-    word = _word(one.digest)
+    version = version_of(one)
     value: Json = {"findings": [*findings], "text": one.text if len(one.text) <= LONGEST_KEPT else None}
     await desk.remember(
-        f"Review of {one.name}, {word}: {agreement_of(one)}",
+        f"Review of {one.name}, {version}: {agreement_of(one)}",
         kind="semantic",
         scope="tenant",
         value=value,
-        metadata={"document": one.name, "version": word, "rules": RULES},
+        metadata={"document": one.name, "version": version, "rules": RULES},
         key=f"review/{one.name}",
     )
     await confirm(desk, one)
@@ -101,14 +106,7 @@ async def remember(desk: Desk, one: Document, findings: Sequence[JsonObject]) ->
 
 async def confirm(desk: Desk, one: Document) -> None:
     """This version is the last one that was reviewed."""
-    await desk.state_fact(
-        agreement_of(one), REVIEWED, _word(one.digest), scope="tenant", key=f"last reviewed/{one.name}"
-    )
-
-
-def _word(digest: str) -> str:
-    """A version's name, as one word: the name itself, or what is made of a digest."""
-    return digest if digest.startswith("version-") else f"version-{digest[:16]}"
+    await desk.state_fact(agreement_of(one), REVIEWED, version_of(one), scope="tenant", key=f"last reviewed/{one.name}")
 
 
 def _review(hit: Hit) -> Review:
@@ -118,7 +116,7 @@ def _review(hit: Hit) -> Review:
     return Review(
         memory=str(hit.id),
         name=str(hit.metadata["document"]),
-        digest=str(hit.metadata["version"]),
+        version=str(hit.metadata["version"]),
         day=hit.occurred_at.date(),
         findings=objects(kept["findings"]),
         text=text if isinstance(text, str) else None,

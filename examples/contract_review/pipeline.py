@@ -26,7 +26,7 @@ from rich.console import RenderableType
 from . import contradictions as disagreements
 from . import earlier as past
 from . import report as reports
-from .clauses import CLAUSES, Quotation, find, second_look
+from .clauses import CLAUSES, find, second_look
 from .documents import Document, DocumentError, document, read_document
 from .facts import facts, predicates
 from .report import Findings, JsonObject, as_json, objects
@@ -74,13 +74,13 @@ async def planner(desk: Desk, goal: Json) -> Sequence[Task]:
         raise BadInput('the goal of a review is {"files": ["agreement.txt", …]}')
     documents = [await asyncio.to_thread(_read, Path(str(file))) for file in files]
     agreements = {past.agreement_of(one) for one in documents}
-    versions = {one.digest for one in documents}
+    versions = {past.version_of(one) for one in documents}
     tasks: list[Task] = []
     for one in documents:
         await desk.board.write(f"documents/{one.name}", one.text)
-        known = await past.of_version(desk, one.digest)
+        known = await past.of_version(desk, past.version_of(one))
         before = await past.newest(desk, past.agreement_of(one))
-        newer = before is not None and not any(before.digest.endswith(digest[:16]) for digest in versions)
+        newer = before is not None and before.version not in versions
         if before is not None and newer:
             await desk.board.write(f"earlier/{one.name}", before.as_json())
         given: JsonObject = {"document": one.name, "newer": newer}
@@ -109,29 +109,27 @@ def reader(clause: str) -> Callable[[Desk, Task], Awaitable[Finding]]:
         quotations = await asyncio.to_thread(look, clause, one)
         await desk.board.write(f"found/{one.name}/{clause}", len(quotations))
         if task.round == 1:  # what a second look found is not certain enough to be a fact
-            await _state_facts(desk, one, clause, quotations)
-            await _withdraw_facts(desk, task, one, clause, quotations)
+            fixed = await asyncio.to_thread(facts, one, quotations)
+            certain = [fact for fact in fixed if fact[1] in predicates(clause)]
+            await _state_facts(desk, certain)
+            if isinstance(task.input, dict) and task.input["newer"]:
+                await _withdraw_facts(desk, one, clause, certain)
         return Finding([as_json(one.name, quotation) for quotation in quotations])
 
     read.__name__ = clause
     return read
 
 
-async def _state_facts(desk: Desk, one: Document, clause: str, quotations: Sequence[Quotation]) -> None:
-    """What a clause fixes goes into the graph."""
-    certain = await asyncio.to_thread(facts, one, quotations)
+async def _state_facts(desk: Desk, certain: Sequence[tuple[str, str, str]]) -> None:
+    """What a document fixes goes into the graph."""
     for subject, predicate, value in certain:
-        if predicate in predicates(clause):
-            party = predicate == past.PARTY
-            await desk.state_fact(subject, predicate, value, many=party, object_is_entity=party, scope="tenant")
+        party = predicate == past.PARTY
+        await desk.state_fact(subject, predicate, value, many=party, object_is_entity=party, scope="tenant")
 
 
-async def _withdraw_facts(desk: Desk, task: Task, one: Document, clause: str, quotations: Sequence[Quotation]) -> None:
+async def _withdraw_facts(desk: Desk, one: Document, clause: str, certain: Sequence[tuple[str, str, str]]) -> None:
     """What an earlier version fixed and this one no longer speaks of is not so any more."""
-    given = task.input
-    if not isinstance(given, dict) or not given["newer"]:
-        return
-    said = {(predicate, value) for _, predicate, value in await asyncio.to_thread(facts, one, quotations)}
+    said = {(predicate, value) for _, predicate, value in certain}
     for edge in await desk.facts(past.agreement_of(one)):
         if edge.predicate in predicates(clause) and (edge.predicate, edge.object) not in said:
             await desk.forget(edge.id, f"{one.name} no longer says so")
@@ -150,8 +148,7 @@ async def archivist(desk: Desk, task: Task) -> Finding:
         if one.text[start:end] != item["text"]:
             raise ValueError(f"memory {review['memory']} quotes what {one.name!r} does not say")
     if given["newer"]:  # an older version is in force again
-        for clause in CLAUSES:
-            await _state_facts(desk, one, clause, [q for q in reports.quotations(found) if q.clause == clause])
+        await _state_facts(desk, await asyncio.to_thread(facts, one, reports.quotations(found)))
     saved = len(one.text) // CHARACTERS_PER_TOKEN
     return Finding({"recalled": [*found], "tokens_saved": saved}, evidence=[review["memory"]])
 
