@@ -42,6 +42,8 @@ class Settings(BaseSettings):
     """How long a claim or a run holds without a sign of life."""
     task_timeout: timedelta = timedelta(minutes=10)
     """How long one attempt of a task may take."""
+    board_kept: timedelta = timedelta(hours=24)
+    """How long the board of an execution can be read after its end, once it is in the ledger."""
     pool_size: int = Field(default=8, ge=1, le=200)
     """Connections to each server, at most."""
 
@@ -57,7 +59,7 @@ class Settings(BaseSettings):
             raise ValueError("a tenant needs a name")
         return tenant
 
-    @field_validator("deadline", "lease", "task_timeout", mode="before")
+    @field_validator("deadline", "lease", "task_timeout", "board_kept", mode="before")
     @classmethod
     def _duration(cls, told: object) -> object:
         """Seconds, as a person writes them into a variable; ISO 8601 is pydantic's affair."""
@@ -65,7 +67,7 @@ class Settings(BaseSettings):
             return timedelta(seconds=float(told)) if isinstance(told, str) else told
         return told
 
-    @field_validator("deadline", "lease", "task_timeout")
+    @field_validator("deadline", "lease", "task_timeout", "board_kept")
     @classmethod
     def _positive(cls, duration: timedelta) -> timedelta:
         if duration <= timedelta(0):

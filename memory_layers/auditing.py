@@ -5,8 +5,8 @@ is written in the transaction of the entries themselves, on the execution's own 
 repeats nothing. Entry ids derive from the execution and the change's place, so even a repeat would meet itself. An
 artifact that a change refers to is taken up in that same transaction.
 
-Once an execution is over and its stream is in the ledger, its board is closed and given a day to live. A failed one can
-be taken up again, so it is over only after a day.
+Once an execution is over and its stream is in the ledger, its board is closed and given a day to live, or what
+`Settings.board_kept` says. A failed one can be taken up again, so it is over only after a day.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from .records import Json
 
 _PAGE = 500
 _KEPT_CHANGES = 10_000
-_KEPT = timedelta(hours=24)
 _MOST_BOARDS = 1_000
 
 
 class BoardAudit:
-    """Copies the changes of boards into the ledger."""
+    """Copies the changes of boards into the ledger. A board that is over and copied is `kept` for a while."""
 
-    def __init__(self, connections: Connections, feed: Feed) -> None:
+    def __init__(self, connections: Connections, feed: Feed, *, kept: timedelta = timedelta(hours=24)) -> None:
         self._connections = connections
         self._feed = feed
+        self._kept = kept
 
     async def round(self) -> None:
         """Copy what every open board owes, and let go of those that are over."""
@@ -44,7 +44,7 @@ class BoardAudit:
             boards = await cursor.fetchall()
         for execution, tenant, through, over in boards:
             through, complete = await self.copy(tenant, execution, through)
-            if over and complete and await self._feed.expire(tenant, execution, through, _KEPT):
+            if over and complete and await self._feed.expire(tenant, execution, through, self._kept):
                 async with self._connections.system_transaction(tenant) as connection:
                     await connection.execute(QUERIES["drained"], {"id": execution, "through": through})
 

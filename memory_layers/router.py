@@ -73,7 +73,7 @@ class Router:
         self._committer = Committer(policy=policy, words=context, facts=knowledge)
         self._journal = Journal(connections)
         self._debts = Debts(connections, {"context": context})
-        self._audit = BoardAudit(connections, feed)
+        self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
         self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
         self._projecting: set[asyncio.Task[None]] = set()

@@ -1,0 +1,54 @@
+"""The end of a board: once its execution is over and its changes are in the ledger, every key of it is let go."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+from lousa.infra.connections import Connections
+from lousa.infra.identity import Principal
+from lousa.memory_layers.auditing import BoardAudit
+from lousa.memory_layers.conversation.keys import board_keys
+from lousa.memory_layers.conversation.scratchpad import Scratchpad
+from lousa.memory_layers.execution.executions import Executions
+
+
+async def lives(connections: Connections, principal: Principal) -> dict[str, int]:
+    """Milliseconds that each key of the board still has; -1 for ever, -2 gone."""
+    assert principal.execution is not None
+    keys = board_keys(principal.tenant, principal.execution).all()
+    return {key.rpartition(":")[2]: cast(int, await connections.redis.pttl(key)) for key in keys}
+
+
+@pytest.fixture
+async def used(room: Any, connections: Connections, principal: Principal) -> None:
+    """A board with all that a board can have."""
+    board = room.board()
+    await board.write("a", 1)
+    await room.mailbox("tester").tell("critic", "look")
+    await Scratchpad(connections, principal, artifacts=room.artifacts).write("mine", 1)
+    assert await board.claim("task", 60) is not None
+    assert set((await lives(connections, principal)).values()) == {-1}
+
+
+@pytest.mark.usefixtures("used")
+async def test_a_board_that_is_over_leaves_no_key_behind(
+    room: Any, connections: Connections, principal: Principal
+) -> None:
+    assert principal.execution is not None
+    await Executions(connections).finish(principal, principal.execution, "accepted")
+    audit = BoardAudit(connections, room.feed, kept=timedelta(seconds=1))
+    await audit.round()
+    left = await lives(connections, principal)
+    assert all(0 < left[key] <= 1000 for key in left), left
+    async with asyncio.timeout(10):
+        while set((await lives(connections, principal)).values()) != {-2}:  # noqa: ASYNC110  # a server's own clock
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.usefixtures("used")
+async def test_a_board_in_use_has_no_end(room: Any, connections: Connections, principal: Principal) -> None:
+    await BoardAudit(connections, room.feed, kept=timedelta(seconds=1)).round()
+    assert set((await lives(connections, principal)).values()) == {-1}
