@@ -26,6 +26,7 @@ from ..infra.identity import Principal
 from ..memory_layers import fencing
 from ..memory_layers.context_pack import ALWAYS, FOUND, Context, Language, check_frame, count_tokens, pack
 from ..memory_layers.conversation.board import Board
+from ..memory_layers.conversation.claims import Fence, FirstClaim, shown
 from ..memory_layers.conversation.mailbox import Mailbox, Message
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.conversation.scratchpad import Scratchpad
@@ -51,13 +52,14 @@ class Desk(Remembering):
         *,
         board: Board,
         operations: Operations,
+        fence: Fence | FirstClaim | None,
         outside: Outside,
         alive: Callable[[], Awaitable[None]],
         task: Task | None = None,
     ) -> None:
         if principal.execution is None:
             raise BadInput(f"agent {principal.agent!r} is in no execution, and a desk belongs to one")
-        super().__init__(services, principal, operations, board=board)
+        super().__init__(services, principal, operations, fence=fence)
         self.execution: UUID = principal.execution
         self.board = board
         self.task = task
@@ -70,7 +72,7 @@ class Desk(Remembering):
     def notes(self) -> Scratchpad:
         """What this agent keeps to itself while the execution runs."""
         services = self._services
-        return Scratchpad(services.connections, self.principal, artifacts=services.artifacts, fence=self.board.fence)
+        return Scratchpad(services.connections, self.principal, artifacts=services.artifacts, fence=self._fence)
 
     @cached_property
     def window(self) -> Window:
@@ -175,8 +177,8 @@ class Desk(Remembering):
         """Raises:
         Stale: the task is run by somebody else now.
         """
-        if self.board.fence is not None:
-            await fencing.check(self._services.connections, self.principal.tenant, self.execution, self.board.fence)
+        if (fence := await shown(self._fence)) is not None:
+            await fencing.check(self._services.connections, self.principal.tenant, self.execution, fence)
 
     async def _archive(self, turns: Sequence[Turn]) -> None:
         kept = [

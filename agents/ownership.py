@@ -25,7 +25,7 @@ from ..infra.errors import ExecutionBusy, LousaError, Stale
 from ..infra.ids import new_id
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.changes import RESERVED
-from ..memory_layers.conversation.claims import Claim
+from ..memory_layers.conversation.claims import Claim, Fence, FirstClaim
 
 logger = logging.getLogger(__name__)
 
@@ -84,15 +84,15 @@ def lives(note: str) -> bool | None:
         lock.release()
 
 
-async def take_run(board: Board, life: Life, lease: float) -> Claim:
-    """Claim the execution for this process.
+async def take_run(board: Board, life: Life, lease: float, *, new: bool = False) -> Claim:
+    """Claim the execution for this process. `new`: it has just begun, and its board is opened with the claim.
 
     Raises:
         ExecutionBusy: a living process runs it.
     """
     patience = monotonic() + lease * 1.5 + 0.5
     while True:
-        claim = await board.claim(RUN, lease, note=life.note)
+        claim = await board.claim(RUN, lease, note=life.note, opening=new)
         if claim is not None:
             return claim
         holder = await board.holder(RUN)
@@ -113,10 +113,22 @@ async def take_run(board: Board, life: Life, lease: float) -> Claim:
 class Held:
     """A claim that a heartbeat renews until it is let go. `lost` is done once it is known to be another's."""
 
-    def __init__(self, claim: Claim, heartbeat: Heartbeat) -> None:
+    def __init__(self, claim: Claim | FirstClaim, heartbeat: Heartbeat) -> None:
         self.claim = claim
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._heartbeat = heartbeat
+
+    @property
+    def shown(self) -> Fence | FirstClaim:
+        """What is written under it shows this."""
+        return self.claim.fence if isinstance(self.claim, Claim) else self.claim
+
+    async def alive(self) -> None:
+        """Raises:
+        Stale: it is lost.
+        """
+        claim = await self.claim.now() if isinstance(self.claim, FirstClaim) else self.claim
+        await claim.renew()
 
     def forget(self) -> None:
         """No longer renew it; its token holds until somebody claims after it."""
@@ -149,7 +161,7 @@ class Heartbeat:
         self.held: set[Held] = set()
         self._pause = lease / 3
 
-    def keep(self, claim: Claim) -> Held:
+    def keep(self, claim: Claim | FirstClaim) -> Held:
         """Renew `claim` from now on."""
         held = Held(claim, self)
         self.held.add(held)

@@ -15,7 +15,7 @@ from ..infra import shape
 from ..infra.errors import BadInput
 from ..infra.identity import Principal
 from ..memory_layers.contract import Freshness, Query
-from ..memory_layers.conversation.board import Board
+from ..memory_layers.conversation.claims import Fence, FirstClaim, shown
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.execution.decisions import decision_value
 from ..memory_layers.guard import check_decision
@@ -35,15 +35,20 @@ SHOWN = 2_000
 
 
 class Remembering:
-    """What one agent remembers and recalls. `board` is that of its execution, if it is in one."""
+    """What one agent remembers and recalls. `fence` shows that its task is still run by this attempt, if it has one."""
 
     def __init__(
-        self, services: Services, principal: Principal, operations: Operations, *, board: Board | None = None
+        self,
+        services: Services,
+        principal: Principal,
+        operations: Operations,
+        *,
+        fence: Fence | FirstClaim | None = None,
     ) -> None:
         self.principal = principal
         self._services = services
         self._operations = operations
-        self._board = board
+        self._fence = fence
 
     async def remember(
         self,
@@ -259,5 +264,6 @@ class Remembering:
             sources=tuple(shape.identifier("each of sources", one) for one in shape.items("sources", sources)),
             metadata={} if metadata is None else metadata,
         )
-        fence = self._board.fence if self._board is not None else None
-        return await self._services.router.remember(self.principal, memory, operation=operation, fence=fence)
+        return await self._services.router.remember(
+            self.principal, memory, operation=operation, fence=await shown(self._fence)
+        )

@@ -20,6 +20,7 @@ from uuid import UUID
 
 from ..infra.identity import Principal
 from ..memory_layers.conversation.board import ANY, Board, Conflict
+from ..memory_layers.conversation.claims import Claim, FirstClaim
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.records import Json
 from .attempt import Hold, Step, There
@@ -55,6 +56,7 @@ class Workplace:
         self._lease = services.settings.lease.total_seconds()
         self._outside = Outside(services.effects, self._execution)
         self._board = self._own_board(principal.agent, run)
+        self._claimed: set[str] = set()
         self._wrote: dict[str, dict[str, int]] = {}
         self.again: dict[str, int] = {}
 
@@ -64,9 +66,7 @@ class Workplace:
         Raises:
             Stale: this run was overtaken itself.
         """
-        claim = await self._board.claim(step.task, self._lease, over=ANY)
-        if claim is None:
-            raise RuntimeError(f"the claim of {step.task!r} was refused to the run that may take it over")
+        claim = await self._claim(step.task)
         if self._resumed:
             there, version = await self._board.read_versioned(step.field)
             if there is not None and version > self.again.get(step.field, 0):
@@ -74,6 +74,16 @@ class Workplace:
         held = self._heartbeat.keep(claim)
         desk = self.desk(step.agent, step.field, step.round, held=held, work=step.work, seen=self._wrote.get(step.task))
         return Hold(step=step, held=held, desk=desk)
+
+    async def _claim(self, task: str) -> Claim | FirstClaim:
+        """The claim of a task; one that nobody can have claimed yet is granted with what is first written under it."""
+        if not self._resumed and task not in self._claimed:
+            self._claimed.add(task)
+            return self._board.first_claim(task, self._lease)
+        claim = await self._board.claim(task, self._lease, over=ANY)
+        if claim is None:
+            raise RuntimeError(f"the claim of {task!r} was refused to the run that may take it over")
+        return claim
 
     async def write(self, hold: Hold, value: Json) -> Json:
         """Write what came of a step, under its claim; what is there already stands, and is returned."""
@@ -118,7 +128,7 @@ class Workplace:
             artifacts=self._services.artifacts,
             operations=operations,
             clock=self._services.clock,
-            fence=held.claim.fence,
+            fence=held.shown,
             seen=seen,
         )
         return Desk(
@@ -126,8 +136,9 @@ class Workplace:
             principal,
             board=board,
             operations=operations,
+            fence=held.shown,
             outside=self._outside,
-            alive=held.claim.renew,
+            alive=held.alive,
             task=work,
         )
 
@@ -140,7 +151,7 @@ class Workplace:
             artifacts=self._services.artifacts,
             operations=Operations(self._execution),
             clock=self._services.clock,
-            fence=held.claim.fence,
+            fence=held.shown,
             reserved=True,
         )
 

@@ -107,7 +107,7 @@ async def run(
     aim = to_json(goal, "the goal")
     execution = new_id()
     who = replace(principal, execution=execution)
-    await services.executions.create(who, pipeline.name, aim, execution=execution, source=source)
+    await services.executions.begin(who, pipeline.name, aim, execution=execution, source=source)
     tell = Teller(execution, progress)
     tell("began", text=pipeline.name)
     with _naming(execution):
@@ -187,7 +187,7 @@ async def _drive(
 ) -> Result:
     """Claim the run, go through the graph, and record how it ended."""
     execution = cast(UUID, principal.execution)
-    async with _claimed(services, principal) as (heartbeat, run):
+    async with _claimed(services, principal, new=not again) as (heartbeat, run):
         row = await services.executions.get(principal, execution) if again else None
         if row is not None and row.status != "running":  # whoever ran it was faster
             return await look(services, principal, execution)
@@ -241,10 +241,10 @@ def _naming(execution: UUID) -> Generator[None]:
 
 
 @asynccontextmanager
-async def _claimed(services: Services, principal: Principal) -> AsyncGenerator[tuple[Heartbeat, Held]]:
+async def _claimed(services: Services, principal: Principal, *, new: bool) -> AsyncGenerator[tuple[Heartbeat, Held]]:
     """The execution, claimed for this process and kept."""
     lease = services.settings.lease.total_seconds()
-    claim = await take_run(_board(services, principal, reserved=True), services.life, lease)
+    claim = await take_run(_board(services, principal, reserved=True), services.life, lease, new=new)
     heartbeat = Heartbeat(lease)
     run = heartbeat.keep(claim)
     beating = asyncio.create_task(heartbeat.beat(), name=f"heartbeat of {principal.execution}")

@@ -1,16 +1,17 @@
 -- One mutation of a board: answered before? -> opened? -> closed? -> token -> version -> set -> change stream -> hint.
 --
--- KEYS  fields, operations, changes, claims, messages   (all of one slot; see keys.py)
+-- KEYS  fields, operations, changes, claims, messages, tokens   (all of one slot; see keys.py)
 -- ARGV  operation, action (write | delete | tell), field, payload, expected version or 'any', task, token,
---       who (agent and session, as JSON), at (ms), data subject
+--       who (agent and session, as JSON), at (ms), data subject,
+--       and for a first claim, else '': holder, lease in ms, task and token under which it is claimed
 -- Reply {'written', version, cursor} | {'repeated', 'version cursor'} | {'conflict', version, entry or ''}
---       | {'stale', what holds the task} | {'closed'} | {'unknown'}
+--       | {'stale', what holds the task} | {'closed'} | {'unknown'}; a first claim adds its token to 'written'
 --
 -- An entry of a field is its version and its payload: '3={"a":1}' a value, '3@{...}' a reference to an artifact,
 -- '3-' deleted at version 3. Changes are numbered 0-1, 0-2, ...: a gap in what a reader gets is a gap in what it knows.
-local fields, operations, changes, claims, messages = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local fields, operations, changes, claims, messages, tokens = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local operation, action, field, payload, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local task, token = ARGV[6], ARGV[7]
+local task, token, holder = ARGV[6], ARGV[7], ARGV[11]
 
 local kept = redis.call('HMGET', operations, operation, 'closed', 'opened')
 if kept[1] then
@@ -23,10 +24,26 @@ if kept[2] then
     return {'closed'}
 end
 
-if task ~= '' then
+-- A first claim is granted with the first write that carries it, and only while nobody ever claimed the task.
+if holder ~= '' then
     local claim = redis.call('HGET', claims, task)
-    if not claim or string.match(claim, '^(%d+) %d+ .') ~= token then
-        return {'stale', claim or ''}
+    if claim then
+        local number, held_by = string.match(claim, '^(%d+) %d+ (.*)$')
+        if held_by ~= holder then
+            return {'stale', claim}
+        end
+        token = number
+    else
+        local refusal = overtaken(claims, ARGV[13], ARGV[14])
+        if refusal then
+            return refusal
+        end
+        token = grant(claims, tokens, task, ARGV[12], holder)
+    end
+else
+    local refusal = overtaken(claims, task, token)
+    if refusal then
+        return refusal
     end
 end
 
@@ -38,7 +55,7 @@ if action ~= 'tell' then
         return {'conflict', before, entry or ''}
     end
     if action == 'delete' and (not entry or string.find(entry, '^%d+%-')) then
-        return {'written', before, ''}
+        return {'written', before, '', holder ~= '' and token or nil}
     end
     after = before + 1
     redis.call('HSET', fields, field, string.format('%d', after) .. payload)
@@ -54,4 +71,4 @@ if action == 'tell' then
 end
 redis.call('HSET', operations, operation, string.format('%d', after) .. ' ' .. cursor)
 redis.call('PUBLISH', 'lousa:hints', changes)
-return {'written', after, cursor}
+return {'written', after, cursor, holder ~= '' and token or nil}

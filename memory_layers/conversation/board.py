@@ -35,7 +35,7 @@ from ...infra.identity import Principal
 from ...infra.text import flaw, told
 from ..records import Json
 from .changes import RESERVED, Action, Snapshot, StoredChange, author, cursor_of, matcher
-from .claims import Claim, Fence, Holder, claim, holder_of, stale
+from .claims import Claim, Fence, FirstClaim, Holder, claim, holder_of, shown, stale
 from .feed import Feed
 from .keys import A_FIELD, BoardKeys, board_keys, checked
 from .opening import unknown
@@ -45,8 +45,9 @@ from .values import GONE, Artifacts, Values
 from .watch import Watch
 
 Version = int
-_BOARD = Script("board.lua")
+_BOARD = Script("board.lua", "fence.lua")
 _ENTRY = re.compile(rb"(\d+)([=@-])")
+_NO_CLAIM = ("", "", "", "")
 _MOST = 2**53
 """Below this Lua counts exactly."""
 
@@ -94,14 +95,14 @@ class Board:
         artifacts: Artifacts,
         operations: Operations,
         clock: Clock | None = None,
-        fence: Fence | None = None,
+        fence: Fence | FirstClaim | None = None,
         reserved: bool = False,
         seen: Mapping[str, Version] | None = None,
     ) -> None:
         if principal.execution is None:
             raise BadInput(f"agent {principal.agent!r} is in no execution, and a board belongs to one")
         self.execution: UUID = principal.execution
-        self.fence = fence
+        self._fence = fence
         self._principal = principal
         self._connections = connections
         self._feed = feed
@@ -111,7 +112,7 @@ class Board:
         self._values = Values(principal, artifacts)
         self._names: BoardKeys = board_keys(principal.tenant, self.execution)
         self._keys = self._names.all()
-        self._changed = self._names.of_a_change()
+        self._changed = self._names.of_a_change
         self._who = author(principal)
         self.seen: dict[str, Version] = dict(seen or {})
         """The versions last read or written, which a write replaces unless told otherwise."""
@@ -230,8 +231,11 @@ class Board:
         *,
         over: int | Literal[Any_.ANY] | None = None,
         note: str = "",
+        opening: bool = False,
     ) -> Claim | None:
         """Hold `task` for `lease` seconds, unless somebody holds it; None then. For `over` and `note` see `claims`.
+
+        `opening` opens the board in the same trip, for whoever has just begun the execution.
 
         Raises:
             Stale: this board's own task is run by somebody else now.
@@ -241,10 +245,31 @@ class Board:
             raise BadInput(f"over={told(over)} is no token: pass that of a holder, ANY, or nothing")
         if (wrong := flaw(note)) is not None:
             raise BadInput(f"the note of the claim of {task!r} {wrong}")
-        taken = "any" if over is ANY else over
         return await claim(
-            self._feed.batch, self._keys, task, _seconds(lease) or 0.0, self.fence, over=taken, note=note
+            self._feed.batch,
+            self._keys,
+            task,
+            _seconds(lease) or 0.0,
+            await self.fenced(),
+            over="any" if over is ANY else over,
+            note=note,
+            opening=opening,
         )
+
+    def first_claim(self, task: str, lease: float) -> FirstClaim:
+        """The claim of a task that nobody claimed before, to be granted with the first write that needs it."""
+        self._may_claim(task)
+        under = self._fence
+        assert not isinstance(under, FirstClaim), "only a run claims so, and it holds its own claim already"
+        return FirstClaim(self._feed.batch, self._keys, task, lease, under)
+
+    async def fenced(self) -> Fence | None:
+        """What shows, elsewhere than on the board, that its task is run by this attempt; None outside tasks.
+
+        Raises:
+            Stale: the task is run by somebody else now.
+        """
+        return await shown(self._fence)
 
     async def holder(self, task: str) -> Holder | None:
         """Who holds `task`; None when nobody claimed it, or it was released."""
@@ -271,7 +296,11 @@ class Board:
         subject: str = "",
     ) -> Written | Conflict:
         """One run of the script, and its answer as a value."""
-        fence = self.fence
+        first = self._fence if isinstance(self._fence, FirstClaim) else None
+        if first is not None:
+            first.check()
+        fence = first.fence if first is not None else cast(Fence | None, self._fence)
+        carried = fence or Fence(task=first.task if first else "", token=0)
         answer = cast(
             list[bytes],
             await self._feed.batch.run(
@@ -282,16 +311,19 @@ class Board:
                 field,
                 payload,
                 "any" if expected is ANY else expected,
-                fence.task if fence else b"",
-                fence.token if fence else b"0",
+                carried.task,
+                carried.token,
                 self._who,
                 int(self._clock.now().timestamp() * 1000),
                 subject,
+                *(first.words() if first is not None and fence is None else _NO_CLAIM),
             ),
         )
         match answer:
-            case [b"written", version, cursor]:
+            case [b"written", version, cursor, *granted]:
                 written = Written(field=field, version=int(version), cursor=cursor.decode())
+                if first is not None and granted:
+                    first.granted_with(int(granted[0]))
             case [b"repeated", kept]:
                 version, cursor = kept.split()
                 written = Written(field=field, version=int(version), cursor=cursor.decode(), repeated=True)
@@ -299,7 +331,7 @@ class Board:
                 value = await self._values.value(_parse(entry)[1]) if entry else None
                 return Conflict(field=field, expected=int(cast(int, expected)), version=int(version), value=value)
             case [b"stale", holder]:
-                raise stale(cast(Fence, fence), holder)
+                raise stale(fence or (first.under if first else carried), holder)
             case [b"unknown"]:
                 raise unknown(self._principal.tenant, self.execution)
             case _:

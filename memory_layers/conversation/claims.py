@@ -5,6 +5,10 @@ task writes carries the token as a `Fence`; once another claim has been granted,
 refuse it. A lease that ran out stops nobody by itself: until someone else claims the task, its holder may renew and go
 on.
 
+A task that nobody claimed yet may be begun before its claim is granted (`FirstClaim`): the claim then goes to the
+server with the first write that carries it, in the same trip, so a task that writes nothing but its result costs one.
+It is granted only while the task has never been claimed: a write that arrives late cannot take it from a later attempt.
+
 Who knows that a holder is gone (its process died) need not wait for the lease: a claim `over` its token takes the task
 from that holder and from no other. A `note` says who holds it, for whoever has to find that out.
 """
@@ -25,7 +29,7 @@ from .keys import board_of
 from .opening import unknown
 from .script import Script, command
 
-_CLAIMS = Script("claims.lua")
+_CLAIMS = Script("claims.lua", "fence.lua")
 LONGEST_LEASE = 366 * 86_400.0
 
 
@@ -112,16 +116,21 @@ async def claim(
     *,
     over: int | Literal["any"] | None = None,
     note: str = "",
+    holder: str = "",
+    opening: bool = False,
 ) -> Claim | None:
-    """Claim `task` for `lease` seconds on the board with `keys`; None when somebody holds it."""
-    holder = f"{new_id().hex} {note}"
+    """Claim `task` for `lease` seconds on the board with `keys`; None when somebody holds it. `opening` opens it first.
+
+    `holder` is unique to the claim: a claim by the same holder is the same claim.
+    """
+    holder = holder or f"{new_id().hex} {note}"
     own = fence or Fence(task="", token=0)
     answer = cast(
         list[bytes],
         await batch.run(
             _CLAIMS,
             keys,
-            "claim",
+            "open" if opening else "claim",
             task,
             holder,
             _milliseconds(lease),
@@ -142,6 +151,87 @@ async def claim(
             raise stale(own, other)
         case _:
             raise BadInput(f"task {task!r} cannot be claimed: its execution has ended")
+
+
+class FirstClaim:
+    """The claim of a task that nobody claimed before, granted when it is first needed. `under` is the claimer's own."""
+
+    def __init__(self, batch: Batch, keys: Sequence[str], task: str, lease: float, under: Fence | None) -> None:
+        self.task = task
+        self.holder = f"{new_id().hex} "
+        self.lease = _milliseconds(lease)
+        self.under = under or Fence(task="", token=0)
+        self._batch = batch
+        self._keys = keys
+        self._claim: Claim | None = None
+        self._given_up = False
+
+    @property
+    def fence(self) -> Fence | None:
+        """Its fence, once it was granted."""
+        return None if self._claim is None else self._claim.fence
+
+    def words(self) -> tuple[str | int, ...]:
+        """What a write that carries it adds for board.lua."""
+        return (self.holder, self.lease, self.under.task, self.under.token)
+
+    def granted_with(self, token: int) -> None:
+        """A write that carried it was applied."""
+        if self._claim is None:
+            until = datetime.now(UTC) + timedelta(milliseconds=self.lease)
+            fence = Fence(task=self.task, token=token)
+            self._claim = Claim(self._batch, self._keys, fence, self.holder, self.lease / 1000, until)
+
+    def check(self) -> None:
+        """Raises:
+        Stale: it was given up; who still goes on in its name is a late attempt.
+        """
+        if self._given_up:
+            raise Stale(f"task {self.task!r} was given up by this attempt: stop, another attempt goes on")
+
+    async def now(self) -> Claim:
+        """The claim, asked for by itself if no write brought it.
+
+        Raises:
+            Stale: it was given up, the task is somebody else's, or so is what it is claimed under.
+        """
+        self.check()
+        return await self._granted()
+
+    async def renew(self) -> None:
+        """Hold on for another lease; one that is not granted yet needs none.
+
+        Raises:
+            Stale: the task is held by somebody else.
+        """
+        if self._claim is not None:
+            await self._claim.renew()
+
+    async def release(self) -> None:
+        """Give the task up: what carries this claim is refused from here on, and what is still under way too."""
+        self._given_up = True
+        try:
+            await (await self._granted()).release()
+        except Stale:
+            return
+
+    async def _granted(self) -> Claim:
+        if self._claim is None:
+            under = self.under if self.under.task else None
+            claimed = await claim(self._batch, self._keys, self.task, self.lease / 1000, under, holder=self.holder)
+            if claimed is None:
+                raise Stale(f"task {self.task!r} is held by somebody else: stop, another attempt goes on")
+            self._claim = claimed
+        return self._claim
+
+
+async def shown(fence: Fence | FirstClaim | None) -> Fence | None:
+    """The fence to show where no claim can be granted along the way.
+
+    Raises:
+        Stale: the task is run by somebody else now.
+    """
+    return (await fence.now()).fence if isinstance(fence, FirstClaim) else fence
 
 
 async def holder_of(connections: Connections, claims: str, task: str) -> Holder | None:

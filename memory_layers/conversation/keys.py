@@ -7,6 +7,7 @@ the slot. The tag of a board is ``{tenant/execution}``: one script may touch all
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from urllib.parse import quote, unquote
 from uuid import UUID
 
@@ -25,7 +26,7 @@ def part(name: str) -> str:
     return quote(name, safe="", errors="surrogatepass")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BoardKeys:
     """The keys of one execution, all in one slot."""
 
@@ -44,9 +45,10 @@ class BoardKeys:
     notes: str
     """Hash: agent and note -> value."""
 
+    @cached_property
     def of_a_change(self) -> tuple[bytes, ...]:
         """The keys that a mutation touches, as board.lua takes them."""
-        keys = (self.fields, self.operations, self.changes, self.claims, self.messages)
+        keys = (self.fields, self.operations, self.changes, self.claims, self.messages, self.tokens)
         return tuple(key.encode() for key in keys)
 
     def all(self) -> tuple[str, ...]:
@@ -54,6 +56,7 @@ class BoardKeys:
         return (self.fields, self.operations, self.changes, self.claims, self.tokens, self.messages, self.notes)
 
 
+@lru_cache(maxsize=1_000)
 def board_keys(tenant: str, execution: UUID) -> BoardKeys:
     """The keys of the board of `execution`."""
     prefix = f"lousa:board:{{{part(tenant)}/{execution}}}:"

@@ -10,8 +10,7 @@
 local operations, claims, notes = KEYS[2], KEYS[4], KEYS[7]
 local verb, agent, note, task, token = ARGV[1], ARGV[2], ARGV[3], ARGV[6], ARGV[7]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now_ms()
 
 local function payload_of(name, entry)
     local ends, payload = string.match(entry, '^(%d+)(.*)$')
@@ -41,18 +40,9 @@ if verb == 'all' then
     return found
 end
 
-local board = redis.call('HMGET', operations, 'closed', 'opened')
-if not board[2] then
-    return {'unknown'}
-end
-if board[1] then
-    return {'closed'}
-end
-if task ~= '' then
-    local claim = redis.call('HGET', claims, task)
-    if not claim or string.match(claim, '^(%d+) %d+ .') ~= token then
-        return {'stale', claim or ''}
-    end
+local refusal = shut(operations) or overtaken(claims, task, token)
+if refusal then
+    return refusal
 end
 if verb == 'delete' then
     redis.call('HDEL', notes, agent .. note)

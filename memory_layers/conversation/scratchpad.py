@@ -15,7 +15,7 @@ from ...infra.connections import Connections
 from ...infra.errors import BadInput
 from ...infra.identity import Principal
 from ..records import Json
-from .claims import Fence, stale
+from .claims import Fence, FirstClaim, shown, stale
 from .keys import board_keys, board_of, checked, part
 from .opening import unknown
 from .script import Script
@@ -23,14 +23,19 @@ from .values import Artifacts, Values
 
 A_NOTE = "a note's name"
 LONGEST_TTL = 366 * 86_400.0
-_SCRATCHPAD = Script("scratchpad.lua")
+_SCRATCHPAD = Script("scratchpad.lua", "fence.lua")
 
 
 class Scratchpad:
     """The notes of one agent."""
 
     def __init__(
-        self, connections: Connections, principal: Principal, *, artifacts: Artifacts, fence: Fence | None = None
+        self,
+        connections: Connections,
+        principal: Principal,
+        *,
+        artifacts: Artifacts,
+        fence: Fence | FirstClaim | None = None,
     ) -> None:
         if principal.execution is None:
             raise BadInput(f"agent {principal.agent!r} is in no execution, and notes belong to one")
@@ -72,14 +77,15 @@ class Scratchpad:
         await self._ask("delete", checked(note, A_NOTE))
 
     async def _ask(self, verb: str, note: str = "", payload: bytes = b"", ttl: int = 0) -> list[bytes | None]:
-        fence = self._fence or Fence(task="", token=0)
+        changing = verb in ("write", "delete")
+        fence = (await shown(self._fence) if changing else None) or Fence(task="", token=0)
         answer = cast(
             list[bytes | None],
             await _SCRATCHPAD(
                 self._connections.redis, self._keys, verb, self._agent, note, payload, ttl, fence.task, fence.token
             ),
         )
-        if verb in ("write", "delete"):
+        if changing:
             if answer[0] == b"stale":
                 raise stale(fence, answer[1] or b"")
             if answer[0] == b"unknown":

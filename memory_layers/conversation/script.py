@@ -41,10 +41,12 @@ _CANNOT_WRITE = ("MISCONF", "NOREPLICAS")
 
 
 class Script:
-    """A Lua script that ships beside this module."""
+    """A Lua script that ships beside this module, behind another with what it shares: Lua in Redis has no modules."""
 
-    def __init__(self, name: str) -> None:
-        self._text = files(__name__.rpartition(".")[0]).joinpath(name).read_text(encoding="utf-8")
+    def __init__(self, name: str, shared: str | None = None) -> None:
+        beside = files(__name__.rpartition(".")[0])
+        texts = [beside.joinpath(each).read_text(encoding="utf-8") for each in (shared, name) if each is not None]
+        self._text = "\n".join(texts)
         self._digest = sha1(self._text.encode(), usedforsecurity=False).hexdigest().encode()
 
     def words(self, keys: Sequence[str | bytes], *arguments: Word) -> tuple[Word, ...]:

@@ -13,7 +13,7 @@ Every step has its entry in the ledger, in the same transaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -88,27 +88,8 @@ class Executions:
             ServerUnavailable: it may have begun; if its row is there, resuming it opens the board.
         """
         identifier = execution or new_id()
-        for what, words in (("the pipeline's name", pipeline), ("the pipeline's file", source or "")):
-            if (wrong := flaw(words)) is not None:
-                raise BadInput(f"{what} {words[:60]!r} {wrong}")
-        async with self._connections.transaction(
-            replace(principal, execution=identifier), pipelined=True
-        ) as connection:
-            parameters: dict[str, object] = {
-                "id": identifier,
-                "session": principal.session,
-                "pipeline": pipeline,
-                "source": source,
-                "goal": Jsonb(goal),
-                "now": self._clock.now(),
-            }
-            cursor = await connection.execute(_QUERIES["create_execution"], parameters)
-            if await cursor.fetchone() is not None:
-                await self._record(
-                    connection, principal, identifier, "execution.begin", "running", {"goal": goal}, pipeline
-                )
-            elif (await _one(connection, "get_execution", principal, identifier)).ended:
-                return identifier  # its board is closed, or gone
+        if not await self.begin(principal, pipeline, goal, execution=identifier, source=source):
+            return identifier  # its board is closed, or gone
         try:
             await open_board(self._connections, principal.tenant, identifier)
         except ServerUnavailable as error:
@@ -117,6 +98,37 @@ class Executions:
             )
             raise
         return identifier
+
+    async def begin(
+        self, principal: Principal, pipeline: str, goal: Json, *, execution: UUID, source: str | None = None
+    ) -> bool:
+        """Begin an execution, of which there is only the row then; False when it is over already.
+
+        Whoever runs it opens its board with the claim of the run.
+
+        Raises:
+            BadInput: the pipeline's name or its source cannot be stored.
+        """
+        for what, words in (("the pipeline's name", pipeline), ("the pipeline's file", source or "")):
+            if (wrong := flaw(words)) is not None:
+                raise BadInput(f"{what} {words[:60]!r} {wrong}")
+        who = replace(principal, execution=execution)
+        async with self._connections.transaction(who, pipelined=True) as connection:
+            parameters: dict[str, object] = {
+                "id": execution,
+                "session": principal.session,
+                "pipeline": pipeline,
+                "source": source,
+                "goal": Jsonb(goal),
+                "now": self._clock.now(),
+            }
+            created = await connection.execute(_QUERIES["create_execution"], parameters)
+            keys = await ledger.SubjectKeys.ask(connection, {ledger.subject_name(None, principal.session)})
+            if await created.fetchone() is None:
+                return not (await _one(connection, "get_execution", principal, execution)).ended
+            entry = self._entry(principal, execution, "execution.begin", "running", {"goal": goal}, pipeline)
+            await ledger.append_once(connection, [entry], keys)
+            return True
 
     async def get(self, principal: Principal, execution: UUID) -> Execution:
         """One execution.
@@ -187,10 +199,27 @@ class Executions:
             if now.ended:
                 if (now.status, now.result) == (status, result):
                     return now
-                raise BadInput(f"execution {execution} ended as {now.status!r}: it can have no other end")
+                raise _ended_otherwise(now)
             then = replace(now, status=status, result=result, ended_at=self._clock.now())
             await self._move(connection, principal, then, "execution.end", {"result": result})
             return then
+
+    async def end(
+        self, connection: Connection, principal: Principal, execution: UUID, status: Ended, result: Json
+    ) -> Sequence[ledger.Entry]:
+        """End a running one with its result, in the transaction of its decision; the entries that are then owed.
+
+        Raises:
+            BadInput: it ended otherwise.
+        """
+        ended = {"id": execution, "status": status, "result": _jsonb(result), "ended_at": self._clock.now()}
+        cursor = await connection.execute(_QUERIES["end_execution"], ended)
+        if await cursor.fetchone() is not None:
+            return [self._entry(principal, execution, "execution.end", status, {"result": result})]
+        now = await _one(connection, "get_execution", principal, execution)
+        if (now.status, now.result) != (status, result):
+            raise _ended_otherwise(now)
+        return []
 
     async def _move(
         self,
@@ -209,19 +238,18 @@ class Executions:
             "ended_at": then.ended_at,
         }
         await connection.execute(_QUERIES["move_execution"], parameters)
-        await self._record(connection, principal, then.id, action, then.status, payload)
+        await ledger.append(connection, [self._entry(principal, then.id, action, then.status, payload)])
 
-    async def _record(
+    def _entry(
         self,
-        connection: Connection,
         principal: Principal,
         execution: UUID,
         action: str,
         outcome: str,
         payload: Mapping[str, Json],
         pipeline: str | None = None,
-    ) -> None:
-        entry = ledger.Entry(
+    ) -> ledger.Entry:
+        return ledger.Entry(
             id=new_id(),  # the row is locked and its status changed: this transaction is the step's only one
             tenant=principal.tenant,
             agent=principal.agent,
@@ -233,7 +261,6 @@ class Executions:
             basis={"pipeline": pipeline} if pipeline else {},
             payload=payload,
         )
-        await ledger.append(connection, [entry])
 
 
 async def _one(connection: Connection, query: str, principal: Principal, execution: UUID) -> Execution:
@@ -243,6 +270,10 @@ async def _one(connection: Connection, query: str, principal: Principal, executi
     if row is None:
         raise NotFound(f"tenant {principal.tenant!r} has no execution {execution}: 'lousa board' lists those there are")
     return _execution(row)
+
+
+def _ended_otherwise(now: Execution) -> BadInput:
+    return BadInput(f"execution {now.id} ended as {now.status!r}: it can have no other end")
 
 
 def _execution(row: Mapping[str, Any]) -> Execution:

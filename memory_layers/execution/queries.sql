@@ -158,6 +158,11 @@ SET status = %(status)s, question = %(question)s, answer = %(answer)s, result = 
     drained = false
 WHERE id = %(id)s
 
+-- end_execution: The last step of a running one.
+UPDATE execution SET status = %(status)s, result = %(result)s, ended_at = %(ended_at)s, drained = false
+WHERE tenant = current_tenant() AND id = %(id)s AND status IN ('running', 'waiting')
+RETURNING id
+
 -- intend_effect: Only one attempt ever gets to run an effect: the one whose row this is.
 INSERT INTO effect (tenant, execution, key, name, agent, task, state, intended_at)
 VALUES (current_tenant(), %(execution)s, %(key)s, %(name)s, %(agent)s, %(task)s, 'intended', %(now)s)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from lousa.infra.errors import BadInput, Stale
-from lousa.memory_layers.conversation.board import Board, Written
+from lousa.memory_layers.conversation.board import ANY, Board, Written
 from lousa.memory_layers.conversation.claims import Claim, Fence
 from lousa.memory_layers.conversation.scratchpad import Scratchpad
 
@@ -156,3 +156,56 @@ async def test_a_lease_that_holds_nothing_is_refused(room: Any, lease: Any) -> N
 async def test_a_task_needs_a_name(room: Any, task: str) -> None:
     with pytest.raises(BadInput, match="a task's name"):
         await room.board().claim(task, 1)
+
+
+async def test_a_first_claim_is_granted_with_the_first_write(room: Any) -> None:
+    run = await room.board().claim("run", 30)
+    first = room.board(fence=run.fence).first_claim("t", 30)
+    board: Board = room.board(fence=first)
+    assert await room.board().holder("t") is None
+    assert isinstance(await board.write("a", 1), Written)
+    holder = await room.board().holder("t")
+    assert first.fence is not None and holder is not None
+    assert (first.fence.token, await board.fenced()) == (holder.token, first.fence)
+    assert isinstance(await board.write("a", 2), Written)
+    assert (await room.board().holder("t")).token == holder.token
+
+
+async def test_what_needs_a_fence_elsewhere_gets_the_first_claim_at_once(room: Any) -> None:
+    first = room.board().first_claim("t", 30)
+    fence = await room.board(fence=first).fenced()
+    assert fence is not None and (await room.board().holder("t")).token == fence.token
+
+
+async def test_a_first_write_that_arrives_late_takes_the_task_from_nobody(room: Any) -> None:
+    late, later = (room.board().first_claim("t", 30) for _ in range(2))
+    assert isinstance(await room.board(fence=later).write("a", 1), Written)
+    with pytest.raises(Stale):
+        await room.board(fence=late).write("b", 1)
+    assert isinstance(await room.board(fence=later).write("c", 2), Written)
+    await later.release()
+    again = await room.board().claim("t", 30)
+    with pytest.raises(Stale):
+        await room.board(fence=later).write("a", 3)
+    assert (await room.board().holder("t")).token == again.token
+    assert await room.board().read("b") is None
+
+
+async def test_a_first_claim_that_was_given_up_unasked_stays_given_up(room: Any) -> None:
+    first = room.board().first_claim("t", 30)
+    on_its_way: Board = room.board(fence=first)
+    await first.release()
+    with pytest.raises(Stale):
+        await on_its_way.write("a", 1)
+    assert await room.board().holder("t") is None and await room.board().read("a") is None
+
+
+async def test_a_run_that_was_overtaken_can_claim_nothing_by_writing(room: Any) -> None:
+    run = await room.board().claim("run", 30)
+    first = room.board(fence=run.fence).first_claim("t", 30)
+    await room.board().claim("run", 30, over=ANY)
+    with pytest.raises(Stale, match="'run'"):
+        await room.board(fence=first).write("a", 1)
+    with pytest.raises(Stale, match="'run'"):
+        await room.board(fence=first).fenced()
+    assert await room.board().holder("t") is None and await room.board().read("a") is None
