@@ -11,6 +11,7 @@ a value and never passes through here.
     ├── NotFound                 no such execution, memory or field (exit code 4)
     ├── ServerUnavailable        a server did not answer, or could not be started (exit code 5)
     │   ├── LedgerUnavailable    no write without its audit record: the write was refused
+    │   ├── Overloaded           more is owed than may be: the write was refused before it was accepted
     │   └── HomeInUse            another version or another owner holds this home
     ├── SchemaMismatch           the database is newer than this program, or belongs to another embedder (exit code 6)
     ├── Stale                    a fencing token was overtaken: somebody else runs this task now
@@ -64,6 +65,10 @@ class ServerUnavailable(LousaError):
 
 class LedgerUnavailable(ServerUnavailable):
     """The audit ledger cannot be written, so the write was refused."""
+
+
+class Overloaded(ServerUnavailable):
+    """Too much of what was accepted waits for its layers, so the write was refused; nothing of it was done."""
 
 
 class HomeInUse(ServerUnavailable):

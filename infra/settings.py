@@ -46,6 +46,20 @@ class Settings(BaseSettings):
     """How long the board of an execution can be read after its end, once it is in the ledger."""
     pool_size: int = Field(default=8, ge=1, le=200)
     """Connections to each server, at most."""
+    debt_entries: int = Field(default=100_000, ge=1)
+    """Acknowledged writes of a tenant that may wait in its journal."""
+    debt_megabytes: int = Field(default=128, ge=1)
+    """Megabytes that those may fill; less where the server's memory is scarce."""
+    debt_vectors: int = Field(default=100_000, ge=1)
+    """Memories of a tenant that may wait to be embedded."""
+    debt_changes: int = Field(default=50_000, ge=1)
+    """Changes of a board that may wait for the ledger."""
+    debt_soft: float = Field(default=0.5, ge=0, le=1)
+    """The share of such a mark from which writers are slowed."""
+    debt_delay: timedelta = timedelta(milliseconds=250)
+    """How long an acknowledgement is held back just below a mark; 0 never slows."""
+    debt_patience: timedelta = timedelta(seconds=5)
+    """How long a write waits for room at a mark before it is refused."""
 
     @field_validator("home")
     @classmethod
@@ -59,7 +73,7 @@ class Settings(BaseSettings):
             raise ValueError("a tenant needs a name")
         return tenant
 
-    @field_validator("deadline", "lease", "task_timeout", "board_kept", mode="before")
+    @field_validator("deadline", "lease", "task_timeout", "board_kept", "debt_delay", "debt_patience", mode="before")
     @classmethod
     def _duration(cls, told: object) -> object:
         """Seconds, as a person writes them into a variable; ISO 8601 is pydantic's affair."""
@@ -72,6 +86,13 @@ class Settings(BaseSettings):
     def _positive(cls, duration: timedelta) -> timedelta:
         if duration <= timedelta(0):
             raise ValueError("expected more than 0 seconds")
+        return duration
+
+    @field_validator("debt_delay", "debt_patience")
+    @classmethod
+    def _not_negative(cls, duration: timedelta) -> timedelta:
+        if duration < timedelta(0):
+            raise ValueError("expected 0 seconds or more")
         return duration
 
     @field_validator("redis_url")

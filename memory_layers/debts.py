@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
+from ..infra import telemetry
 from ..infra.connections import Connections
 from ..infra.errors import ServerUnavailable
 from .commit import QUERIES
@@ -79,6 +80,7 @@ class Debts:
         if not taken:
             return False
         begun = time.monotonic()
+        telemetry.spread("lousa.relay.batch", len(taken), {"lousa.layer": layer})
         await self._put(tenant, layer, list(held.values()))
         affordable = int(len(taken) * _WORK / max(0.001, time.monotonic() - begun))
         self._batch = max(1, min(_LARGEST, affordable, self._batch * 2))

@@ -1,9 +1,13 @@
 """The journal: writes that are acknowledged and not yet in their layers. One Redis stream a tenant.
 
-Writing is one ``XADD``. Relays of all processes read it as one consumer group and remove an entry only after its record
-is committed, so an entry is in the journal, in the record, or both, and never in neither. A relay lives as long as its
-lease key, which it renews on the server's clock; what a dead one had taken is taken over by others. Delivering twice is
-harmless: an entry carries its operation's id.
+Writing is one trip: the script appends the entry and says how much waits, or refuses when the journal is at its mark
+(`pressure` says what follows from either). Relays of all processes read it as one consumer group and remove an entry
+only after its record is committed, so an entry is in the journal, in the record, or both, and never in neither. A relay
+lives as long as its lease key, which it renews on the server's clock; what a dead one had taken is taken over by
+others. Delivering twice is harmless: an entry carries its operation's id.
+
+What the entries weigh is counted beside them, in the same scripts that append and remove, and counted anew from nothing
+whenever the journal is empty.
 
 An entry that cannot be committed is delivered five times and then moved, in one transaction, to the tenant's dead
 letters.
@@ -13,33 +17,40 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
+from redis.exceptions import OutOfMemoryError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from ..infra import telemetry
 from ..infra.connections import Connections
-from ..infra.errors import ServerUnavailable
+from ..infra.errors import Overloaded, ServerUnavailable
 from ..infra.identity import Principal
 from .conversation.claims import Fence
 from .conversation.keys import journal_key
-from .conversation.script import Word, command
+from .conversation.script import Script, Word, command
 from .execution.memories import from_json, to_json
+from .pressure import Brake
 from .records import Json, Memory
 
 TENANTS = "lousa:journal:tenants"
+RELAYS = "lousa:relays"
+"""Relays that began and did not say that they ended."""
 LEASE = timedelta(seconds=3)
 MOST_DELIVERIES = 5
 _GROUP = "relay"
 _PAGE = 500
 _AGAIN = 1_000
 """Milliseconds until an entry that could not be committed is delivered again."""
+_MOST_AT_ONCE = 1_000
+_JOURNAL = Script("journal.lua")
+P = TypeVar("P")
 _Raw = tuple[bytes, Mapping[bytes, bytes]]
 
 
@@ -96,8 +107,13 @@ class Delivery:
 class Journal:
     """The journals of all tenants, as one process writes and reads them."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(
+        self, connections: Connections, brake: Brake | None = None, room: Callable[[], int] | None = None
+    ) -> None:
+        """`room` says how many bytes a journal may have at most, beside its mark."""
         self._connections = connections
+        self._brake = brake or Brake()
+        self._room = room or (lambda: self._brake.marks.bytes)
         self.known: set[str] = set()
         """Tenants whose streams have their group."""
         self.written: set[str] = set()
@@ -107,34 +123,66 @@ class Journal:
 
     # For writers
 
-    async def append(self, tenant: str, write: Journaled) -> None:
-        """Acknowledge a write.
+    async def append(self, tenant: str, write: Journaled, share: float = 0.0) -> None:
+        """Acknowledge a write, as late as the tenant's debts ask for; another of them has come to `share` of its mark.
 
         Raises:
+            Overloaded: the journal is at its mark, and was for as long as a write waits.
             ServerUnavailable: it was not acknowledged; sending it again is safe.
         """
         if tenant not in self.written:
             await self.adopt([tenant])
             self.written.add(tenant)
             self.adopted.set()
-        await command(self._connections.redis, "XADD", journal_key(tenant), "*", *write.fields())
+        fields, marks = write.fields(), self._brake.marks
+
+        async def attempt() -> float:
+            most = min(marks.bytes, self._room())
+            accepted, entries, weight = cast(
+                list[int],
+                await _JOURNAL(self._connections.redis, journal_keys(tenant), "append", marks.entries, most, *fields),
+            )
+            if not accepted:
+                raise _full(tenant, entries, weight, marks.entries, most)
+            return max(entries / marks.entries, weight / most)
+
+        await self._brake.held(max(share, await self._brake.admitted(f"back journal {tenant}", attempt)), "back")
 
     async def adopt(self, tenants: Iterable[str]) -> None:
         """Make relays of every process know of these tenants, before their first entry."""
-        for tenant in tenants:
-            await command(self._connections.redis, "SADD", TENANTS, tenant)
-            try:
-                await command(self._connections.redis, "XGROUP", "CREATE", journal_key(tenant), _GROUP, "0", "MKSTREAM")
-            except ResponseError as error:
-                if not str(error).startswith("BUSYGROUP"):
-                    raise
-            self.known.add(tenant)
+        for some in _portions(sorted(tenants)):
+            create = [("XGROUP", "CREATE", journal_key(tenant), _GROUP, "0", "MKSTREAM") for tenant in some]
+            for reply in (await _at_once(self._connections.redis, ("SADD", TENANTS, *some), *create))[1:]:
+                if isinstance(reply, Exception) and not str(reply).startswith("BUSYGROUP"):
+                    raise reply
+            self.known.update(some)
 
     # For readers
 
     async def length(self, tenant: str) -> int:
         """How many entries wait for their commit."""
         return cast(int, await command(self._connections.redis, "XLEN", journal_key(tenant)))
+
+    async def owing(self, tenants: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """How many entries of these tenants wait, and what they weigh in bytes; without those for whom none does."""
+        found: dict[str, tuple[int, int]] = {}
+        for some in _portions(tenants):
+            asked = [words for tenant in some for words in _owing(tenant)]
+            replies = cast(list[Any], await _at_once(self._connections.redis, *asked, raising=True))
+            for tenant, entries, weight in zip(some, replies[::2], replies[1::2], strict=True):
+                if entries:
+                    found[tenant] = int(entries), int(weight or 0)
+        telemetry.level("lousa.journal.entries", sum(entries for entries, _ in found.values()))
+        telemetry.level("lousa.journal.bytes", sum(weight for _, weight in found.values()))
+        return found
+
+    async def oldest(self, tenant: str) -> float | None:
+        """How many seconds the oldest entry has waited, by the server's clock; None when none waits."""
+        first = await self._range(tenant, b"-", b"+", 1)
+        if not first:
+            return None
+        seconds, micros = cast(tuple[int, int], await command(self._connections.redis, "TIME"))
+        return max(0.0, int(seconds) + int(micros) / 1e6 - int(first[0][0].split(b"-")[0]) / 1e3)
 
     async def last_of(self, principal: Principal) -> bytes | None:
         """The place of the newest waiting entry of the principal's session or execution."""
@@ -201,19 +249,14 @@ class Journal:
     async def settle(self, tenant: str, places: Sequence[bytes]) -> None:
         """Their records are committed: take them out."""
         if places:
-            key = journal_key(tenant)
-            await _together(self._connections.redis, ("XACK", key, _GROUP, *places), ("XDEL", key, *places))
+            telemetry.spread("lousa.relay.batch", len(places), {"lousa.layer": "execution"})
+        for some in _portions(places):
+            await _JOURNAL(self._connections.redis, journal_keys(tenant), "settle", _GROUP, *some)
 
     async def bury(self, tenant: str, delivery: Delivery) -> None:
-        """Move an entry to the dead letters, in one transaction."""
-        key = journal_key(tenant)
+        """Move an entry to the dead letters, in one step."""
         flat = [part for pair in delivery.fields.items() for part in pair]
-        await _together(
-            self._connections.redis,
-            ("XADD", dead_letters(tenant), "*", "place", delivery.place, *flat),
-            ("XACK", key, _GROUP, delivery.place),
-            ("XDEL", key, delivery.place),
-        )
+        await _JOURNAL(self._connections.redis, journal_keys(tenant), "bury", _GROUP, delivery.place, *flat)
 
     async def buried(self, tenant: str) -> int:
         """How many dead letters a tenant has."""
@@ -221,11 +264,21 @@ class Journal:
 
     async def renew(self, relay: str) -> None:
         """This relay lives."""
-        await command(self._connections.redis, "SET", _lease(relay), "1", "PX", int(LEASE.total_seconds() * 1000))
+        lease = ("SET", _lease(relay), "1", "PX", int(LEASE.total_seconds() * 1000))
+        await _at_once(self._connections.redis, lease, ("SADD", RELAYS, relay), raising=True)
 
     async def resign(self, relay: str) -> None:
-        """This relay has ended: what it had taken is free at once."""
-        await command(self._connections.redis, "DEL", _lease(relay))
+        """This relay has ended: what it had taken is free at once. Those that died without a word are forgotten too."""
+        living = await self.living()
+        dead = {relay, *(await self._relays() - living)}
+        await _at_once(self._connections.redis, ("DEL", _lease(relay)), ("SREM", RELAYS, *dead), raising=True)
+
+    async def living(self) -> set[str]:
+        """The relays that live."""
+        relays = sorted(await self._relays())
+        asked = [("EXISTS", _lease(relay)) for relay in relays]
+        lives = await _at_once(self._connections.redis, *asked, raising=True) if asked else []
+        return {relay for relay, lives in zip(relays, lives, strict=True) if lives}
 
     async def take_over(self, tenant: str, relay: str, count: int) -> list[Delivery]:
         """What dead relays had taken, and what this one failed to commit a second ago or more; delivered once more."""
@@ -256,25 +309,55 @@ class Journal:
             for place, flat in claimed
         ]
 
+    async def _relays(self) -> set[str]:
+        return {name.decode() for name in cast(set[bytes], await command(self._connections.redis, "SMEMBERS", RELAYS))}
+
     async def _range(self, tenant: str, start: bytes, end: bytes, count: int) -> list[_Raw]:
         reply = await command(self._connections.redis, "XRANGE", journal_key(tenant), start, end, "COUNT", count)
         return cast(list[_Raw], reply)
 
 
-async def _together(redis: Redis, *commands: tuple[Word, ...]) -> None:
-    """Run commands of one slot as one transaction."""
+async def _at_once(redis: Redis, *commands: tuple[Word, ...], raising: bool = False) -> list[object]:
+    """Run commands in one trip, not as a transaction; the reply of each, or its error unless they shall be raised."""
+    pipe = redis.pipeline(transaction=False)
+    for words in commands:
+        pipe.execute_command(*words)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
     try:
-        async with redis.pipeline(transaction=True) as pipe:
-            for words in commands:
-                pipe.execute_command(*words)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-            await pipe.execute()
-    except (RedisConnectionError, RedisTimeoutError, OSError) as error:
+        return cast(list[object], await pipe.execute(raise_on_error=raising))
+    except (RedisConnectionError, RedisTimeoutError, OutOfMemoryError, OSError) as error:
         raise ServerUnavailable(f"the journal's server failed ({error}): is Redis running?") from error
 
 
+def _portions(whole: Sequence[P]) -> Iterator[Sequence[P]]:
+    """In parts that neither a pipeline nor Lua's stack minds."""
+    for begin in range(0, len(whole), _MOST_AT_ONCE):
+        yield whole[begin : begin + _MOST_AT_ONCE]
+
+
+def _owing(tenant: str) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    journal, weight, _ = journal_keys(tenant)
+    return ("XLEN", journal), ("GET", weight)
+
+
+def _full(tenant: str, entries: int, weight: int, most: int, most_bytes: int) -> Overloaded:
+    owed = f"{entries:,} acknowledged writes ({weight / 2**20:.1f} MB) of tenant {tenant!r} wait for the record"
+    mark = f"{most:,}" if entries >= most else f"{max(0, most_bytes) / 2**20:.1f} MB"
+    return Overloaded(
+        f"{owed}, and {mark} may: this write was refused, nothing of it was done, and sending it again is safe. Is"
+        " Postgres up, does a relay run, has Redis memory? 'lousa doctor' says what waits and why; LOUSA_DEBT_ENTRIES"
+        " and LOUSA_DEBT_MEGABYTES are the marks"
+    )
+
+
+def journal_keys(tenant: str) -> tuple[str, str, str]:
+    """The journal of a tenant, what its entries weigh, and its dead letters; in one slot, as journal.lua takes them."""
+    journal = journal_key(tenant)
+    return journal, journal + ":bytes", journal + ":dead"
+
+
 def dead_letters(tenant: str) -> str:
-    """The stream of what could not be committed; in the journal's own slot."""
-    return journal_key(tenant) + ":dead"
+    """The stream of what could not be committed."""
+    return journal_keys(tenant)[2]
 
 
 def _lease(relay: str) -> str:

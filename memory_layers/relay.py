@@ -65,7 +65,7 @@ class Relay:
         self._drain_for = drain_for.total_seconds()
         self._closing = asyncio.Event()
         self._tenants: set[str] = set()
-        self._kept_house_at = 0.0
+        self._keep_house_at = 0.0
         self._collected_at = 0.0
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -84,7 +84,7 @@ class Relay:
     # One round of each task
 
     async def _serve(self) -> None:
-        if time.monotonic() - self._kept_house_at > _HOUSEKEEPING:
+        if time.monotonic() >= self._keep_house_at:
             await self._keep_house()
         tenants = sorted(self._tenants)
         if not tenants:
@@ -129,12 +129,15 @@ class Relay:
 
     async def _keep_house(self) -> None:
         """Meet tenants of other processes, and take over what dead relays had and what failed here before."""
+        begun = time.monotonic()
         await self._journal.adopt(await self._journal.tenants() - self._journal.known)
         self._tenants |= self._journal.known
-        for tenant in sorted(self._tenants):
-            if await self._journal.length(tenant):
-                await self._relay({tenant: await self._journal.take_over(tenant, self.id, _BATCH)})
-        self._kept_house_at = time.monotonic()
+        owing = await self._journal.owing(sorted(self._tenants))
+        looked = time.monotonic() - begun
+        for tenant in owing:
+            await self._relay({tenant: await self._journal.take_over(tenant, self.id, _BATCH)})
+        # With very many tenants, looking takes a while; it takes a twentieth of the time at most.
+        self._keep_house_at = time.monotonic() + max(_HOUSEKEEPING, 20 * looked)
 
     async def _relay(self, batches: dict[str, list[Delivery]]) -> None:
         """Commit what was taken, and take it out of the journal."""

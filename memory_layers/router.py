@@ -1,14 +1,15 @@
 """The router: where a write goes, and how. `remember` is the whole of it, in one visible line:
 
-    admit → fence → decide → through | back
+    admit → fence → decide → room? → through | back
 
 *through*: one transaction {record, words, facts, ledger entry, what is owed}; then the owed layers together, under one
 deadline; then the receipt. A layer that misses the deadline is named in it, and the relay pays. *back*: one entry in
 the tenant's journal; then the receipt. The relay does the rest. Which of the two is the policy's word, and nobody
 else's.
 
-What was acknowledged survives: a through-write is in the record, a write-back in the journal. A repeat of an operation
-is answered with the first answer. When the ledger cannot be written, nothing is.
+A tenant whose debts are long is slowed, and refused at their marks (`pressure`). What was acknowledged survives: a
+through-write is in the record, a write-back in the journal. A repeat of an operation is answered with the first answer.
+When the ledger cannot be written, nothing is.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ from .debts import Debts
 from .execution import ledger
 from .journal import Journal, Journaled
 from .knowledge.postgres import KnowledgeLayer
+from .lookout import Lookout
 from .policy import Policy
+from .pressure import Brake, Marks
 from .receipts import Receipt
 from .records import Memory, MemoryKind
 from .relay import Relay
@@ -71,7 +74,9 @@ class Router:
         self._clock = clock
         self._deadline = settings.deadline
         self._committer = Committer(policy=policy, words=context, facts=knowledge)
-        self._journal = Journal(connections)
+        self._brake = Brake(Marks.of(settings))
+        self._lookout = Lookout(connections, self._brake.marks)
+        self._journal = Journal(connections, self._brake, self._lookout.room)
         self._debts = Debts(connections, {"context": context})
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
@@ -79,7 +84,8 @@ class Router:
         self._projecting: set[asyncio.Task[None]] = set()
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Run a relay until the stack closes."""
+        """Run a relay, and look at what is owed, until the stack closes."""
+        await self._lookout.start(stack)
         await self._relay.start(stack)
         stack.push_async_callback(self._let_project)
 
@@ -92,6 +98,7 @@ class Router:
             BadInput: the memory cannot be written as it is.
             Stale: the task that writes has passed to another attempt.
             LedgerUnavailable: a write-through without its audit record is refused.
+            Overloaded: too much of the tenant's waits for its layers; nothing was done.
             ServerUnavailable: a write-back was not acknowledged; sending it again is safe.
         """
         admitted = guard.admit(principal, memory, operation, self._clock.now())
@@ -99,9 +106,12 @@ class Router:
         with telemetry.span("create_memory", _attributes(admitted, policy)):
             if fence is not None:
                 await self._check(principal, fence)
+            share = await self._room(principal.tenant, policy)
             if policy.write == "back":
-                return await self._back(principal, admitted, operation, fence)
-            return await self._through(principal, admitted, operation)
+                return await self._back(principal, admitted, operation, fence, share)
+            receipt = await self._through(principal, admitted, operation)
+            await self._brake.held(share, "through")
+            return receipt
 
     async def forget(self, principal: Principal, memory: UUID, reason: str, operation: UUID) -> Receipt:
         """Withdraw a memory, committed or still on its way: no recall brings it back.
@@ -152,10 +162,12 @@ class Router:
 
     # The two ways
 
-    async def _back(self, principal: Principal, memory: Memory, operation: UUID, fence: Fence | None) -> Receipt:
+    async def _back(
+        self, principal: Principal, memory: Memory, operation: UUID, fence: Fence | None, share: float
+    ) -> Receipt:
         trace_id, span_id = telemetry.current_ids()
         entry = Journaled(operation=operation, memory=memory, fence=fence, trace_id=trace_id, span_id=span_id)
-        await self._journal.append(principal.tenant, entry)
+        await self._journal.append(principal.tenant, entry, share)
         return self._receipt(principal, Outcome(id=memory.id, state="journaled"))
 
     async def _through(self, principal: Principal, memory: Memory, operation: UUID) -> Receipt:
@@ -216,6 +228,14 @@ class Router:
             raise
 
     # What they share
+
+    async def _room(self, tenant: str, policy: Policy) -> float:
+        """How near the tenant's vectors are to their mark, once there is room for another."""
+
+        async def attempt() -> float:
+            return self._lookout.share(tenant)
+
+        return await self._brake.admitted(f"{policy.write} vectors {tenant}", attempt) if 2 in policy.also else 0.0
 
     async def _check(self, principal: Principal, fence: Fence) -> None:
         if principal.execution is None:
