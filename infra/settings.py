@@ -60,6 +60,10 @@ class Settings(BaseSettings):
     """How long an acknowledgement is held back just below a mark; 0 never slows."""
     debt_patience: timedelta = timedelta(seconds=5)
     """How long a write waits for room at a mark before it is refused."""
+    consolidate: bool = True
+    """Whether an open Lousa consolidates by itself when that is due."""
+    consolidate_every: timedelta = timedelta(days=1)
+    """How often it is due, over all processes; by days it is at 06:00 UTC."""
 
     @field_validator("home")
     @classmethod
@@ -73,7 +77,16 @@ class Settings(BaseSettings):
             raise ValueError("a tenant needs a name")
         return tenant
 
-    @field_validator("deadline", "lease", "task_timeout", "board_kept", "debt_delay", "debt_patience", mode="before")
+    @field_validator(
+        "deadline",
+        "lease",
+        "task_timeout",
+        "board_kept",
+        "debt_delay",
+        "debt_patience",
+        "consolidate_every",
+        mode="before",
+    )
     @classmethod
     def _duration(cls, told: object) -> object:
         """Seconds, as a person writes them into a variable; ISO 8601 is pydantic's affair."""
@@ -81,7 +94,7 @@ class Settings(BaseSettings):
             return timedelta(seconds=float(told)) if isinstance(told, str) else told
         return told
 
-    @field_validator("deadline", "lease", "task_timeout", "board_kept")
+    @field_validator("deadline", "lease", "task_timeout", "board_kept", "consolidate_every")
     @classmethod
     def _positive(cls, duration: timedelta) -> timedelta:
         if duration <= timedelta(0):

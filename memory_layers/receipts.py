@@ -2,7 +2,8 @@
 
 ``stored`` it is in the ledger and found; ``journaled`` it is acknowledged and will be; ``quarantined`` it is kept apart
 until a curator confirms it; ``duplicate`` an equal one was there, and `id` is that one's; ``forgotten`` its id was
-withdrawn before it arrived; ``stale`` the relay refused it, because its task had passed to another attempt.
+withdrawn before it arrived; ``stale`` the relay refused it, because its task had passed to another attempt;
+``withdrawn`` and ``expired`` it was, and nothing brings it back.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
-State = Literal["stored", "journaled", "quarantined", "duplicate", "forgotten", "stale", "withdrawn"]
+State = Literal["stored", "journaled", "quarantined", "duplicate", "forgotten", "stale", "withdrawn", "expired"]
 Follow = Callable[["Receipt", timedelta], Awaitable["Receipt"]]
 
 

@@ -45,7 +45,7 @@ Source = Literal["user", "tool", "agent", "web"]
 TRUST: Mapping[str, float] = {"user": 1.0, "tool": 0.7, "agent": 0.5, "web": 0.3}
 QUARANTINE_BELOW = 0.5
 
-Status = Literal["live", "superseded", "contested", "quarantined", "withdrawn"]
+Status = Literal["live", "superseded", "contested", "quarantined", "withdrawn", "expired", "archived"]
 
 
 class ScopeKind(StrEnum):

@@ -1,4 +1,4 @@
-"""Changes of a memory's standing: withdrawn by whoever owns it, or let out of quarantine by a curator.
+"""Changes of a memory's standing: withdrawn by whoever owns it, or let out of quarantine or the archive by a curator.
 
 Forgetting works the same for what is committed and for what still waits in the journal: the id gets a tombstone, under
 a lock beneath which no write of the tenant is under way, so whatever arrives later is turned away. What is withdrawn
@@ -99,7 +99,7 @@ class Standing:
         return Outcome(id=identifier, state="withdrawn")
 
     async def confirm(self, principal: Principal, identifier: UUID, reason: str, operation: UUID) -> Outcome:
-        """Let a memory out of quarantine. One that is not in quarantine is left as it is.
+        """Let a memory out of quarantine, or back from the archive. Any other is left as it is.
 
         Raises:
             NotFound: there is none, or this agent is no curator.
@@ -116,8 +116,10 @@ class Standing:
             memory = await memories.lock(connection, identifier)
             if memory is None or CURATOR not in principal.roles:
                 raise NotFound(f"there is no memory {identifier} that {principal.agent!r} may confirm")
-            if memory.status != "quarantined":
-                return Outcome(id=identifier, state="withdrawn" if memory.status == "withdrawn" else "stored")
+            if memory.status in ("withdrawn", "expired"):
+                return Outcome(id=identifier, state=memory.status)
+            if memory.status not in ("quarantined", "archived"):
+                return Outcome(id=identifier, state="stored")
             cursor = await connection.execute(QUERIES["equal_live"], {"id": identifier})
             if (equal := await cursor.fetchone()) is not None:
                 await memories.set_status(connection, [identifier], "superseded", superseded_by=equal[0])

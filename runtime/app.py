@@ -1,6 +1,6 @@
 """`open`: the whole of Lousa on one exit stack, and `Runtime`, what a program holds while it is open.
 
-    servers → connections → schema → layers → router and its relay → recall
+    servers → connections → schema → layers → router and its relay → recall → consolidation
 
 Each part starts after what it needs and is closed in reverse, so the relay has handed over what it holds before the
 connections go, and the connections are gone before the last process out stops the servers.
@@ -8,7 +8,7 @@ connections go, and the connections are gone before the last process out stops t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,9 @@ from ..agents.pipeline import Pipeline
 from ..agents.progress import Listener
 from ..agents.remembering import Remembering
 from ..agents.services import Services
+from ..consolidation.contract import Report
+from ..consolidation.run import Consolidation
+from ..consolidation.schedule import Schedule
 from ..infra.clock import Clock, SystemClock
 from ..infra.connections import Connections
 from ..infra.embedded.supervisor import EmbeddedServers
@@ -49,9 +52,10 @@ _UNSET: Any = object()
 class Runtime:
     """An open Lousa. Everything it does belongs to a tenant: the settings', unless the call names another."""
 
-    def __init__(self, settings: Settings, services: Services) -> None:
+    def __init__(self, settings: Settings, services: Services, consolidation: Consolidation) -> None:
         self.settings = settings
         self.services = services
+        self.consolidation = consolidation
         self._pipelines: dict[str, Pipeline] = {}
 
     async def run(
@@ -122,6 +126,23 @@ class Runtime:
         auditor = self._principal(PERSON, tenant=tenant, roles=("auditor",))
         return await self.services.router.trail(auditor, identifier)
 
+    async def consolidate(
+        self, steps: Sequence[str] = (), *, dry_run: bool = False, tenant: str | None = None
+    ) -> Report:
+        """Tend what is remembered now, without waiting for the schedule; `steps` limits it to some, by name.
+
+        A dry run changes nothing and counts the same.
+
+        Raises:
+            BadInput: there is no such step; the message names those that exist.
+        """
+        owner = self._principal(PERSON, tenant=tenant).tenant
+        if dry_run:
+            return await self.consolidation.examine(owner, steps)
+        report = await self.consolidation.run(owner, steps, by=PERSON)
+        assert report is not None, "a run of a fresh name was not done before"
+        return report
+
     def desk(
         self,
         agent: str = PERSON,
@@ -189,10 +210,11 @@ async def open(
         raise BadInput(f"give settings, or single ones by name ({', '.join(overrides)}), not both")
     chosen = settings or load(**overrides)
     async with AsyncExitStack() as stack:
-        yield Runtime(chosen, await _assemble(chosen, clock or SystemClock(), stack))
+        yield await _assemble(chosen, clock, stack)
 
 
-async def _assemble(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Services:
+async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitStack) -> Runtime:
+    clock = given or SystemClock()
     redis_url, postgres_url = await _addresses(settings, stack)
     connections = Connections(redis_url, postgres_url, settings.pool_size)
     await connections.start(stack)
@@ -209,7 +231,10 @@ async def _assemble(settings: Settings, clock: Clock, stack: AsyncExitStack) -> 
     policy = table()
     router = Router(connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings)
     await router.start(stack)
-    return Services(
+    consolidation = Consolidation(connections, policy, {2: context, 3: knowledge}, clock=given)
+    if settings.consolidate:
+        await Schedule(consolidation, settings.consolidate_every).start(stack)
+    services = Services(
         connections=connections,
         settings=settings,
         clock=clock,
@@ -225,6 +250,7 @@ async def _assemble(settings: Settings, clock: Clock, stack: AsyncExitStack) -> 
         knowledge=knowledge,
         life=life,
     )
+    return Runtime(settings, services, consolidation)
 
 
 async def _addresses(settings: Settings, stack: AsyncExitStack) -> tuple[str, str]:

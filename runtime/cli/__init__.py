@@ -1,4 +1,4 @@
-"""The command line: eleven verbs, each a function that says what it takes and hands it on.
+"""The command line: twelve verbs, each a function that says what it takes and hands it on.
 
 Here stand only names, options and help, so that `lousa --help` is there at once: what a verb does is imported when it
 is asked for. `frame` runs it, turns every error into one line with a way out, and decides the exit code.
@@ -166,7 +166,7 @@ def confirm(
     reason: Annotated[str, typer.Option(help="Why; it stands in the audit ledger.")],
     json: AsJson = False,
 ) -> None:
-    """Let a memory out of quarantine."""
+    """Let a memory out of quarantine, or back from the archive."""
     from . import memories
 
     outer = frame.of(context)
@@ -194,6 +194,21 @@ def trail(context: typer.Context, execution: Identifier, json: AsJson = False) -
 
     outer = frame.of(context)
     outer.perform(trails.trail(outer, execution, json=json))
+
+
+@app.command()
+def consolidate(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, and say what would be done.")] = False,
+    step: Annotated[list[str] | None, typer.Option(help="Only this step; may be repeated.")] = None,
+    all_tenants: Annotated[bool, typer.Option("--all-tenants", help="Everyone who has memories.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Let go of what is past its time, fold what is there twice, archive what is old."""
+    from . import consolidating
+
+    outer = frame.of(context)
+    outer.perform(consolidating.consolidate(outer, step or [], dry_run=dry_run, all_tenants=all_tenants, json=json))
 
 
 @app.command()

@@ -91,12 +91,13 @@ async def remember(
 
 async def confirm(frame: Frame, memory: str, *, reason: str, json: bool) -> int:
     """The verb."""
-    identifier, why = _memory(memory), _reason(reason)
+    identifier, words = _memory(memory), _reason(reason)
     async with frame.open() as runtime:
         who = runtime.desk(roles=(CURATOR,)).principal
-        receipt = await runtime.services.router.confirm(who, identifier, why, new_id())
-        if receipt.state == "withdrawn":
-            raise NotFound(f"memory {identifier} was forgotten: nothing brings it back, remember it anew")
+        receipt = await runtime.services.router.confirm(who, identifier, words, new_id())
+        if receipt.state in ("withdrawn", "expired"):
+            why = "was forgotten" if receipt.state == "withdrawn" else "has expired"
+            raise NotFound(f"memory {identifier} {why}: nothing brings it back, remember it anew")
         return _settled(await receipt.settled(), json=json)
 
 

@@ -1,0 +1,17 @@
+"""The queries of consolidation, with the fragments that several share put in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import LiteralString
+
+from ..infra.sql import load_queries
+
+_RAW = load_queries(__package__ or "")
+
+
+def _filled(query: LiteralString) -> LiteralString:
+    return query.replace("{gone}", _RAW["gone"]).replace("{lapsed}", _RAW["lapsed"]).replace("{same}", _RAW["same"])
+
+
+QUERIES: Mapping[str, LiteralString] = {name: _filled(query) for name, query in _RAW.items()}
