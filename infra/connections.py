@@ -4,6 +4,9 @@ Ordinary Redis commands share one pool. Blocking reads have a client of their ow
 hour must not meet a socket timeout of five seconds. Postgres is reached through `transaction` alone, which puts on a
 role that owns nothing and tells row-level security who acts, for exactly one transaction: nothing is left on the
 connection, so a pooler in transaction mode may stand in between.
+
+Agents and the system have Postgres connections of their own. Under row-level security a plan is good for one role, so a
+connection on which the roles took turns would plan each statement anew at every turn, which costs more than running it.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from .errors import ServerUnavailable
 from .identity import Principal
 
 Connection = AsyncConnection[Any]
+_Pool = AsyncConnectionPool[Connection]
 
 _ACT = (
     "SELECT set_config('role', %s, true), set_config('lousa.tenant', %s, true), set_config('lousa.agent', %s, true),"
@@ -52,7 +56,8 @@ class Connections:
     pool_size: int = 8
     redis: Redis = None  # pyright: ignore[reportAssignmentType]  # set by start
     blocking_redis: Redis = None  # pyright: ignore[reportAssignmentType]  # set by start
-    _pool: AsyncConnectionPool[Connection] = None  # pyright: ignore[reportAssignmentType]  # set by start
+    _pool: _Pool = None  # pyright: ignore[reportAssignmentType]  # set by start
+    _system_pool: _Pool = None  # pyright: ignore[reportAssignmentType]  # set by start
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Open the clients.
@@ -71,12 +76,12 @@ class Connections:
                 f"Redis at {without_password(self.redis_url)} does not answer ({error}):"
                 " is it running, is LOUSA_REDIS_URL right?"
             ) from error
-        self._pool = AsyncConnectionPool(
-            self.postgres_url, min_size=1, max_size=self.pool_size, open=False, timeout=10.0, name="lousa"
-        )
-        stack.push_async_callback(self._pool.close)
+        self._pool = self._postgres("lousa", self.pool_size)
+        self._system_pool = self._postgres("lousa system", max(2, self.pool_size // 2))
         try:
-            await self._pool.open(wait=True, timeout=5.0)
+            for pool in (self._system_pool, self._pool):
+                stack.push_async_callback(pool.close)
+                await pool.open(wait=pool is self._pool, timeout=5.0)
         except PoolTimeout as error:
             raise ServerUnavailable(
                 f"Postgres at {without_password(self.postgres_url)} does not answer:"
@@ -85,7 +90,7 @@ class Connections:
 
     def give_up(self) -> None:
         """The servers will not come back while this is open: whatever still asks them fails at once."""
-        self._pool.timeout = 0.1
+        self._pool.timeout = self._system_pool.timeout = 0.1
         for client in (self.redis, self.blocking_redis):
             client.set_retry(Retry(NoBackoff(), 0))
 
@@ -96,6 +101,7 @@ class Connections:
         Pipelined, statements share trips to the server, and a failure may show at a later one.
         """
         async with self._acting(
+            self._pool,
             pipelined,
             "lousa_app",
             principal.tenant,
@@ -109,19 +115,21 @@ class Connections:
     @asynccontextmanager
     async def system_transaction(self, tenant: str, *, pipelined: bool = False) -> AsyncGenerator[Connection]:
         """One transaction as the relay or a job, within one tenant; '' sees only the lists of executions and debts."""
-        async with self._acting(pipelined, "lousa_system", tenant, "", "", "", []) as connection:
+        async with self._acting(self._system_pool, pipelined, "lousa_system", tenant, "", "", "", []) as connection:
             yield connection
 
     @asynccontextmanager
     async def owner_transaction(self) -> AsyncGenerator[Connection]:
         """One transaction as the schema's owner: migrations and new vector tables, nothing else."""
-        async with self._connection() as connection, connection.transaction():
+        async with self._connection(self._pool) as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
-    async def _acting(self, pipelined: bool, role: str, *who: str | list[str]) -> AsyncGenerator[Connection]:
+    async def _acting(
+        self, pool: _Pool, pipelined: bool, role: str, *who: str | list[str]
+    ) -> AsyncGenerator[Connection]:
         async with (
-            self._connection() as connection,
+            self._connection(pool) as connection,
             connection.pipeline() if pipelined else nullcontext(),
             connection.transaction(),
         ):
@@ -129,17 +137,29 @@ class Connections:
             yield connection
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncGenerator[Connection]:
+    async def _connection(self, pool: _Pool) -> AsyncGenerator[Connection]:
         try:
-            async with self._pool.connection() as connection:
+            async with pool.connection() as connection:
                 yield connection
         except PoolTimeout as error:
             raise ServerUnavailable(
-                f"Postgres at {without_password(self.postgres_url)} gave no connection in {self._pool.timeout:g} s:"
+                f"Postgres at {without_password(self.postgres_url)} gave no connection in {pool.timeout:g} s:"
                 " is it running, is its max_connections high enough?"
             ) from error
         except (OperationalError, IdleInTransactionSessionTimeout) as error:
             raise ServerUnavailable(f"Postgres at {without_password(self.postgres_url)} failed: {error}") from error
+
+    def _postgres(self, name: str, size: int) -> _Pool:
+        return AsyncConnectionPool(
+            self.postgres_url,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=10.0,
+            name=name,
+            # A statement that comes twice comes often, and planning it is most of what it costs.
+            kwargs={"prepare_threshold": 1},
+        )
 
     def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:
         pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # likewise

@@ -97,8 +97,7 @@ class ContextLayer:
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None:
         """Make memories findable by their words, in the record's own transaction, after their rows are in."""
         rows = [{"id": str(memory.id), "identifiers": identifiers(memory.text)} for memory in memories]
-        ids = [memory.id for memory in memories]
-        await connection.execute(_QUERIES["index_words"], {"rows": JsonParameter(rows), "ids": ids})
+        await connection.execute(_QUERIES["index_words"], {"rows": JsonParameter(rows)})
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
         """Embed memories and hold words and vectors of those that are live by then; what was owed is paid with it."""
@@ -197,7 +196,7 @@ class ContextLayer:
         """What the database makes of each term, without those that are function words to it."""
         now = time.monotonic()
         found = {name: self._terms.get((principal, name)) for name in names}
-        known = {name: term for name, term in found.items() if term is not None and now - term.counted_at < _FRESH}
+        known = {name: term for name, term in found.items() if term is not None and self._counts(term, now)}
         unknown = [name for name in names if name not in known]
         if unknown:
             cursor = await connection.execute(_QUERIES["frequencies"], {"terms": unknown, "cap": _CAP})
@@ -207,6 +206,10 @@ class ContextLayer:
                 self._terms.clear()
             self._terms |= {(principal, name): known[name] for name in unknown}
         return {name: known[name] for name in names if known[name].query is not None}
+
+    def _counts(self, term: _Term, now: float) -> bool:
+        """Whether what was counted may still be used: what nobody had may have been written a moment ago."""
+        return now - term.counted_at < _FRESH and (term.query is None or term.frequency > 0)
 
     async def _size(self, connection: Connection, principal: Principal) -> int:
         """How many vectors the caller may see, up to `EXACT_BELOW`; counted at most once a minute."""

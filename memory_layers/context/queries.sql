@@ -1,11 +1,10 @@
--- index_words: Words of memories that are live in the record; those that are no longer are left out.
+-- index_words: Words of memories that are live in the record; those that are no longer are left out. Row by row, because
+-- a plan made while the tables were small would go through a tenant's whole record.
 INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
 SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
-       stems(m.text) || array_to_tsvector(ARRAY(SELECT json_array_elements_text(new.identifiers)))
-FROM json_to_recordset(%(rows)s) AS new (id uuid, identifiers json)
-JOIN memory m ON m.id = new.id
-WHERE m.id = ANY (%(ids)s) AND m.status IN ('live', 'contested')
-  AND NOT EXISTS (SELECT FROM memory_words w WHERE w.id = m.id)
+       stems(m.text) || array_to_tsvector(new.identifiers)
+FROM json_to_recordset(%(rows)s) AS new (id uuid, identifiers text[])
+CROSS JOIN LATERAL (SELECT * FROM memory WHERE id = new.id AND status IN ('live', 'contested')) AS m
 ON CONFLICT (id) DO NOTHING
 
 -- put_vectors: Vectors of memories that are still live when they are written; a row that changes meanwhile is waited for.
@@ -16,9 +15,9 @@ WITH paid AS (
 INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, embedding)
 SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
        given.vector::public.halfvec
-FROM (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
-      WHERE id = ANY (%(ids)s) AND status IN ('live', 'contested') ORDER BY id FOR SHARE) AS m
-JOIN unnest(%(ids)s::uuid[], %(vectors)s::text[]) AS given (id, vector) ON given.id = m.id
+FROM (SELECT * FROM unnest(%(ids)s::uuid[], %(vectors)s::text[]) AS given (id, vector) ORDER BY id) AS given
+CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
+                    WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
 ON CONFLICT (id) DO NOTHING
 
 -- frequencies: How the database reads each term, and how many memories the caller sees that hold it, up to a cap.
