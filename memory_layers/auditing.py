@@ -2,8 +2,15 @@
 
 A board's change stream holds every change until its entry is in the ledger. The copy goes in order, and how far it got
 is written in the transaction of the entries themselves, on the execution's own row, so relays take turns and a crash
-repeats nothing. Entry ids derive from the execution and the change's place, so even a repeat would meet itself. An
-artifact that a change refers to is taken up in that same transaction.
+repeats nothing. Entry ids derive from the execution, the change's place and its operation, so even a repeat would meet
+itself. An artifact that a change refers to is taken up in that same transaction.
+
+Each relay copies at once what its own process changed. So that nothing is left behind by a process that died, each also
+looks at every open board, one question to each server for a thousand of them; how often depends on what that costs.
+
+A server that was replaced by a replica may have lost changes that the ledger has, and give their numbers a second time.
+So the last change that was copied is compared with the ledger's before the copy goes on from there. Where they differ,
+what the server was left with is looked through from its beginning, and the board goes on with numbers far beyond.
 
 Once an execution is over and its stream is in the ledger, its board is closed and given a day to live, or what
 `Settings.board_kept` says. A failed one can be taken up again, so it is over only after a day.
@@ -11,22 +18,35 @@ Once an execution is over and its stream is in the ledger, its board is closed a
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from ..infra.connections import Connections
+from ..infra import telemetry
+from ..infra.connections import Connection, Connections
 from ..infra.ids import derived_id
+from ..infra.sql import load_queries
 from .commit import QUERIES
-from .conversation.changes import StoredChange
+from .conversation.changes import START, StoredChange, before, number_of
 from .conversation.feed import Feed
 from .conversation.values import decode
 from .execution import artifacts, ledger
 from .records import Json
 
+_LOG = logging.getLogger(__name__)
+_QUERIES = load_queries(__package__ or "")
 _PAGE = 500
+_BOARDS = 1_000
 _KEPT_CHANGES = 10_000
-_MOST_BOARDS = 1_000
+_EVERY = 2.0
+"""Seconds between two looks at all boards, at least; and looking takes a twentieth of the time at most."""
+_REMEMBERED = 10_000
+_LAST, _NOBODY = UUID(int=2**128 - 1), UUID(int=0)
+Board = tuple[UUID, str, str, bool]
+"""Execution, tenant, how far it is audited, and whether it is over."""
 
 
 class BoardAudit:
@@ -36,26 +56,63 @@ class BoardAudit:
         self._connections = connections
         self._feed = feed
         self._kept = kept
+        self._look_at = 0.0
+        self._copied: dict[UUID, UUID] = {}
+        """Of boards that this process copied last, the operation of the last change."""
+
+    async def turn(self) -> None:
+        """Copy what this process changed; now and then, what every board owes."""
+        touched, self._feed.touched = self._feed.touched, set()
+        try:
+            for board in await self._boards("boards_of", ids=[execution for _, execution in touched]):
+                await self._attend(board)
+        except BaseException:
+            self._feed.touched |= touched
+            raise
+        if time.monotonic() >= self._look_at:
+            begun = time.monotonic()
+            await self.round()
+            self._look_at = time.monotonic() + max(_EVERY, 20 * (time.monotonic() - begun))
 
     async def round(self) -> None:
         """Copy what every open board owes, and let go of those that are over."""
-        async with self._connections.system_transaction("") as connection:
-            cursor = await connection.execute(QUERIES["open_boards"], {"limit": _MOST_BOARDS})
-            boards = await cursor.fetchall()
-        for execution, tenant, through, over in boards:
-            through, complete = await self.copy(tenant, execution, through)
-            if over and complete and await self._feed.expire(tenant, execution, through, self._kept):
-                async with self._connections.system_transaction(tenant) as connection:
-                    await connection.execute(QUERIES["drained"], {"id": execution, "through": through})
+        last, unaudited = _LAST, 0
+        while boards := await self._boards("open_boards", before=last, limit=_BOARDS):
+            last = boards[-1][0]
+            standing = await self._feed.standing([(tenant, execution) for execution, tenant, _, _ in boards])
+            for board, (number, lost) in zip(boards, standing, strict=True):
+                _, _, through, over = board
+                unaudited += max(0, number - number_of(through))
+                if over or lost or number != number_of(through):
+                    await self._attend(board, lost=lost)
+        telemetry.level("lousa.board.unaudited", unaudited)
+
+    async def catch_up(self, tenant: str, execution: UUID, within: timedelta) -> bool:
+        """Copy all that a board owes now; False when time is over while another relay is at it."""
+        ends = time.monotonic() + within.total_seconds()
+        while True:
+            boards = await self._boards("boards_of", ids=[execution])
+            if not boards or boards[0][1] != tenant or (await self.copy(tenant, execution, boards[0][2]))[1]:
+                return True
+            if time.monotonic() > ends:
+                return False
+            await asyncio.sleep(0.01)
 
     async def copy(self, tenant: str, execution: UUID, through: str) -> tuple[str, bool]:
         """Copy the changes after `through`; how far the ledger is now, and whether that is the end of the stream."""
-        while changes := await self._feed.drain(tenant, execution, through, _PAGE):
+        while changes := await self._feed.drain(tenant, execution, before(through), _PAGE):
+            if changes[0].cursor == through:
+                if not await self._same(tenant, execution, changes.pop(0)):
+                    await self._lost(tenant, execution, through)
+                if not changes:
+                    break
             if not await self._enter(tenant, execution, through, changes):
                 return through, False  # another relay is at it
             through = changes[-1].cursor
-            if changes[-1].number > _KEPT_CHANGES:
-                await self._feed.trim(tenant, execution, through, _KEPT_CHANGES)
+            if len(self._copied) > _REMEMBERED:
+                self._copied.clear()
+            self._copied[execution] = changes[-1].operation
+            await self._feed.trim(tenant, execution, through, _KEPT_CHANGES)
         return through, True
 
     async def collect(self) -> None:
@@ -67,18 +124,71 @@ class BoardAudit:
             async with self._connections.system_transaction(tenant) as connection:
                 await artifacts.collect(connection)
 
+    async def _boards(self, query: str, **parameters: object) -> list[Board]:
+        async with self._connections.system_transaction("") as connection:
+            cursor = await connection.execute(_QUERIES[query], parameters)
+            return await cursor.fetchall()
+
+    async def _attend(self, board: Board, *, lost: bool = False) -> None:
+        execution, tenant, through, over = board
+        if lost:
+            await self._look_through(tenant, execution, through)
+        through, complete = await self.copy(tenant, execution, through)
+        if over and complete and await self._feed.expire(tenant, execution, through, self._kept):
+            async with self._connections.system_transaction(tenant) as connection:
+                await connection.execute(QUERIES["drained"], {"id": execution, "through": through})
+            self._copied.pop(execution, None)
+
+    async def _same(self, tenant: str, execution: UUID, change: StoredChange) -> bool:
+        """Whether the change is the one that the ledger has in its place."""
+        known = self._copied.get(execution)
+        if known is None:
+            entry = _id(execution, change)
+            async with self._connections.system_transaction(tenant) as connection:
+                found = await ledger.find(connection, [entry])
+            known = self._copied[execution] = change.operation if entry in found else _NOBODY
+        return known == change.operation
+
+    async def _lost(self, tenant: str, execution: UUID, through: str) -> None:
+        _LOG.warning("the server lost changes of execution %s that the ledger has; its board goes on", execution)
+        await self._feed.go_ahead(tenant, execution, through)
+        await self._look_through(tenant, execution, through)
+
+    async def _look_through(self, tenant: str, execution: UUID, through: str) -> None:
+        """Copy what stands in the stream up to `through` and not in the ledger: it came after what was lost."""
+        after = START
+        while changes := await self._feed.drain(tenant, execution, after, _PAGE):
+            meant = [change for change in changes if change.number <= number_of(through)]
+            if meant:
+                async with self._connections.system_transaction(tenant) as connection:
+                    await self._append(connection, tenant, execution, meant)
+            if len(meant) < len(changes):
+                break
+            after = changes[-1].cursor
+        self._copied.pop(execution, None)
+        await self._feed.found(tenant, execution)
+
     async def _enter(self, tenant: str, execution: UUID, through: str, changes: Sequence[StoredChange]) -> bool:
         async with self._connections.system_transaction(tenant) as connection:
             cursor = await connection.execute(QUERIES["lock_audit"], {"id": execution})
             row = await cursor.fetchone()
             if row is None or row[0] != through:
                 return False
-            await ledger.append(connection, [_entry(tenant, execution, change) for change in changes])
-            taken = [(found.subject, found.digest) for change in changes if (found := change.artifact)]
-            if taken:
-                await artifacts.take_up(connection, tenant, taken)
+            await self._append(connection, tenant, execution, changes)
             await connection.execute(QUERIES["audited"], {"id": execution, "through": changes[-1].cursor})
             return True
+
+    async def _append(
+        self, connection: Connection, tenant: str, execution: UUID, changes: Sequence[StoredChange]
+    ) -> None:
+        await ledger.append(connection, [_entry(tenant, execution, change) for change in changes])
+        taken = [(found.subject, found.digest) for change in changes if (found := change.artifact)]
+        if taken:
+            await artifacts.take_up(connection, tenant, taken)
+
+
+def _id(execution: UUID, change: StoredChange) -> UUID:
+    return derived_id(execution, "change", change.cursor, str(change.operation))
 
 
 def _entry(tenant: str, execution: UUID, change: StoredChange) -> ledger.Entry:
@@ -88,7 +198,7 @@ def _entry(tenant: str, execution: UUID, change: StoredChange) -> ledger.Entry:
     if reference := change.artifact:
         basis["artifact"] = reference.digest.hex()
     return ledger.Entry(
-        id=derived_id(execution, "change", change.cursor),
+        id=_id(execution, change),
         tenant=tenant,
         agent=change.agent,
         session=change.session,

@@ -23,10 +23,7 @@ from datetime import timedelta
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from redis.asyncio import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import OutOfMemoryError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.exceptions import ResponseError
 
 from ..infra import telemetry
 from ..infra.connections import Connections
@@ -34,7 +31,7 @@ from ..infra.errors import Overloaded, ServerUnavailable
 from ..infra.identity import Principal
 from .conversation.claims import Fence
 from .conversation.keys import journal_key
-from .conversation.script import Script, Word, command
+from .conversation.script import Script, Word, at_once, command
 from .execution.memories import from_json, to_json
 from .pressure import Brake
 from .records import Json, Memory
@@ -152,7 +149,7 @@ class Journal:
         """Make relays of every process know of these tenants, before their first entry."""
         for some in _portions(sorted(tenants)):
             create = [("XGROUP", "CREATE", journal_key(tenant), _GROUP, "0", "MKSTREAM") for tenant in some]
-            for reply in (await _at_once(self._connections.redis, ("SADD", TENANTS, *some), *create))[1:]:
+            for reply in (await at_once(self._connections.redis, ("SADD", TENANTS, *some), *create, raising=False))[1:]:
                 if isinstance(reply, Exception) and not str(reply).startswith("BUSYGROUP"):
                     raise reply
             self.known.update(some)
@@ -168,7 +165,7 @@ class Journal:
         found: dict[str, tuple[int, int]] = {}
         for some in _portions(tenants):
             asked = [words for tenant in some for words in _owing(tenant)]
-            replies = cast(list[Any], await _at_once(self._connections.redis, *asked, raising=True))
+            replies = cast(list[Any], await at_once(self._connections.redis, *asked))
             for tenant, entries, weight in zip(some, replies[::2], replies[1::2], strict=True):
                 if entries:
                     found[tenant] = int(entries), int(weight or 0)
@@ -265,19 +262,19 @@ class Journal:
     async def renew(self, relay: str) -> None:
         """This relay lives."""
         lease = ("SET", _lease(relay), "1", "PX", int(LEASE.total_seconds() * 1000))
-        await _at_once(self._connections.redis, lease, ("SADD", RELAYS, relay), raising=True)
+        await at_once(self._connections.redis, lease, ("SADD", RELAYS, relay))
 
     async def resign(self, relay: str) -> None:
         """This relay has ended: what it had taken is free at once. Those that died without a word are forgotten too."""
         living = await self.living()
         dead = {relay, *(await self._relays() - living)}
-        await _at_once(self._connections.redis, ("DEL", _lease(relay)), ("SREM", RELAYS, *dead), raising=True)
+        await at_once(self._connections.redis, ("DEL", _lease(relay)), ("SREM", RELAYS, *dead))
 
     async def living(self) -> set[str]:
         """The relays that live."""
         relays = sorted(await self._relays())
         asked = [("EXISTS", _lease(relay)) for relay in relays]
-        lives = await _at_once(self._connections.redis, *asked, raising=True) if asked else []
+        lives = await at_once(self._connections.redis, *asked) if asked else []
         return {relay for relay, lives in zip(relays, lives, strict=True) if lives}
 
     async def take_over(self, tenant: str, relay: str, count: int) -> list[Delivery]:
@@ -315,17 +312,6 @@ class Journal:
     async def _range(self, tenant: str, start: bytes, end: bytes, count: int) -> list[_Raw]:
         reply = await command(self._connections.redis, "XRANGE", journal_key(tenant), start, end, "COUNT", count)
         return cast(list[_Raw], reply)
-
-
-async def _at_once(redis: Redis, *commands: tuple[Word, ...], raising: bool = False) -> list[object]:
-    """Run commands in one trip, not as a transaction; the reply of each, or its error unless they shall be raised."""
-    pipe = redis.pipeline(transaction=False)
-    for words in commands:
-        pipe.execute_command(*words)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-    try:
-        return cast(list[object], await pipe.execute(raise_on_error=raising))
-    except (RedisConnectionError, RedisTimeoutError, OutOfMemoryError, OSError) as error:
-        raise ServerUnavailable(f"the journal's server failed ({error}): is Redis running?") from error
 
 
 def _portions(whole: Sequence[P]) -> Iterator[Sequence[P]]:

@@ -110,7 +110,7 @@ class Relay:
         await self._first(self._debts.incurred.wait(), asyncio.sleep(1.0))
 
     async def _copy(self) -> None:
-        await self._audit.round()
+        await self._audit.turn()
         if time.monotonic() - self._collected_at > _COLLECTING:
             self._collected_at = time.monotonic()
             await self._audit.collect()

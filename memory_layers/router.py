@@ -34,7 +34,7 @@ from ..infra.retry import retrying
 from ..infra.settings import Settings
 from . import fencing, guard
 from .auditing import BoardAudit
-from .commit import QUERIES, Committer, Outcome, Write, owed
+from .commit import Committer, Outcome, Write, owed
 from .context.pgvector import ContextLayer
 from .conversation.claims import Fence
 from .conversation.feed import Feed
@@ -148,11 +148,7 @@ class Router:
 
     async def trail(self, principal: Principal, execution: UUID) -> list[ledger.Recorded]:
         """Who did what in an execution, in order and up to now; payloads where the caller may read them."""
-        async with self._connections.transaction(principal) as connection:
-            cursor = await connection.execute(QUERIES["audited_through"], {"id": execution})
-            row = await cursor.fetchone()
-        if row is not None:
-            await self._audit.copy(principal.tenant, execution, row[0])
+        await self._audit.catch_up(principal.tenant, execution, self._deadline)
         async with self._connections.transaction(principal) as connection:
             return await ledger.trail(connection, execution)
 

@@ -145,7 +145,8 @@ async def resume(
         return await look(services, who, execution)
     if row.status == "failed":
         await services.executions.reopen(who, execution)
-    await services.feed.reopen(who.tenant, execution)  # always: whoever reopened the row may have died before this
+    # Always: whoever reopened the row may have died before this.
+    await services.feed.reopen(who.tenant, execution, row.audited_through)
     with _naming(execution):
         return await _drive(services, pipeline, who, row.goal, Teller(execution, progress), again=True)
 

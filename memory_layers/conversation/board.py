@@ -301,23 +301,22 @@ class Board:
             first.check()
         fence = first.fence if first is not None else cast(Fence | None, self._fence)
         carried = fence or Fence(task=first.task if first else "", token=0)
-        answer = cast(
-            list[bytes],
-            await self._feed.batch.run(
-                _BOARD,
-                self._changed,
-                operation.hex,
-                action,
-                field,
-                payload,
-                "any" if expected is ANY else expected,
-                carried.task,
-                carried.token,
-                self._who,
-                int(self._clock.now().timestamp() * 1000),
-                subject,
-                *(first.words() if first is not None and fence is None else _NO_CLAIM),
-            ),
+        answer = await self._feed.change(
+            self._principal.tenant,
+            self.execution,
+            _BOARD,
+            self._changed,
+            operation.hex,
+            action,
+            field,
+            payload,
+            "any" if expected is ANY else expected,
+            carried.task,
+            carried.token,
+            self._who,
+            int(self._clock.now().timestamp() * 1000),
+            subject,
+            *(first.words() if first is not None and fence is None else _NO_CLAIM),
         )
         match answer:
             case [b"written", version, cursor, *granted]:

@@ -137,6 +137,11 @@ def cursor_of(number: int) -> str:
     return f"0-{number}"
 
 
+def before(cursor: str) -> str:
+    """The cursor before that of a change."""
+    return cursor_of(max(0, number_of(cursor) - 1))
+
+
 def matcher(pattern: str) -> Callable[[str], bool]:
     """Whether a field is meant by `pattern`: a name, in which ``*`` stands for any characters, `/` included.
 

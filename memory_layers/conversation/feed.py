@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import cast
@@ -22,11 +22,12 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from ...infra.connections import Connections
-from ...infra.errors import ServerUnavailable
+from ...infra.errors import Overloaded, ServerUnavailable
+from ..pressure import Brake, Marks
 from .batch import Batch
 from .changes import StoredChange, cursor_of, entries_of, number_of
 from .keys import board_keys
-from .script import Script, command
+from .script import Script, Word, at_once, command
 
 log = logging.getLogger(__name__)
 Wanted = Callable[[StoredChange], bool]
@@ -43,9 +44,12 @@ _GRACE = 5.0
 class Feed:
     """The change streams of one process."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, marks: Marks | None = None) -> None:
         self._connections = connections
         self.batch = Batch(connections)
+        self.touched: set[tuple[str, UUID]] = set()
+        """Boards that this process changed, for its relay, which takes them out."""
+        self._brake = Brake(marks)
         self._readers: dict[tuple[str, UUID], _Reader] = {}
         self._turns: WeakValueDictionary[tuple[str, UUID, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -82,6 +86,30 @@ class Feed:
             lock = self._turns[tenant, execution, field] = asyncio.Lock()
         return lock
 
+    # For writers
+
+    async def change(
+        self, tenant: str, execution: UUID, script: Script, keys: Sequence[bytes], *arguments: Word
+    ) -> list[bytes]:
+        """One mutation, acknowledged as late as the board's debt to the ledger asks for; what the script answered.
+
+        Raises:
+            Overloaded: the ledger lacks as many changes of the board as it may, and did for as long as a write waits.
+        """
+        most = self._brake.marks.changes
+
+        async def attempt() -> list[bytes]:
+            answer = cast(list[bytes], await self.batch.run(script, keys, *arguments, most))
+            if answer[0] == b"full":
+                raise _full(tenant, execution, int(answer[1]), most)
+            return answer
+
+        answer = await self._brake.admitted(f"board {tenant}/{execution}", attempt)
+        if answer[0] == b"written":
+            self.touched.add((tenant, execution))
+            await self._brake.held(int(answer.pop(3)) / most, "board")
+        return answer
+
     # For the relay
 
     async def drain(self, tenant: str, execution: UUID, after: str, count: int = _PAGE) -> list[StoredChange]:
@@ -90,8 +118,14 @@ class Feed:
         reply = await command(self._connections.redis, "XRANGE", key, f"({after}", "+", "COUNT", count)
         return entries_of(reply)
 
+    async def standing(self, boards: Sequence[tuple[str, UUID]]) -> list[tuple[int, bool]]:
+        """Of each board the number of its last change, 0 when it has none, and whether its server lost some."""
+        asked = [("HMGET", board_keys(*board).operations, "last", "lost") for board in boards]
+        replies = cast(list[list[bytes | None]], await at_once(self._connections.redis, *asked) if asked else [])
+        return [(int(last or 0), lost is not None) for last, lost in replies]
+
     async def trim(self, tenant: str, execution: UUID, audited_through: str, keep: int) -> int:
-        """Remove audited changes, all but the newest `keep` of the stream; how many went."""
+        """Tell the board how far it is audited, and remove audited changes but the newest `keep`; how many went."""
         return cast(int, await self._ask(tenant, execution, "trim", audited_through, keep))
 
     async def expire(self, tenant: str, execution: UUID, audited_through: str, ttl: timedelta) -> bool:
@@ -102,9 +136,20 @@ class Feed:
         milliseconds = int(ttl.total_seconds() * 1000)
         return bool(await self._ask(tenant, execution, "close", audited_through, milliseconds))
 
-    async def reopen(self, tenant: str, execution: UUID) -> bool:
-        """Let the board of an execution that is taken up be written, and stay; False when there was none any more."""
-        return bool(await self._ask(tenant, execution, "reopen"))
+    async def reopen(self, tenant: str, execution: UUID, audited_through: str) -> bool:
+        """Let the board of an execution that is taken up be written, and stay; False when there was none any more.
+
+        One whose server lost it goes on with numbers and tokens that it cannot have given before.
+        """
+        return bool(await self._ask(tenant, execution, "reopen", audited_through))
+
+    async def go_ahead(self, tenant: str, execution: UUID, audited_through: str) -> None:
+        """The board's server lost changes: from now on it gives numbers and tokens that it cannot have given before."""
+        await self._ask(tenant, execution, "ahead", audited_through)
+
+    async def found(self, tenant: str, execution: UUID) -> None:
+        """What the server was left with is in the ledger."""
+        await command(self._connections.redis, "HDEL", board_keys(tenant, execution).operations, "lost")
 
     async def _ask(self, tenant: str, execution: UUID, verb: str, *arguments: str | int) -> object:
         return await _FEED(self._connections.redis, board_keys(tenant, execution).all(), verb, *arguments)
@@ -129,6 +174,14 @@ class Feed:
         for reader in list(self._readers.values()):
             await reader.close()
         await self.batch.close()
+
+
+def _full(tenant: str, execution: UUID, owed: int, most: int) -> Overloaded:
+    return Overloaded(
+        f"the ledger lacks {owed:,} changes of execution {execution} of tenant {tenant!r}, and {most:,} it may: this"
+        " write was refused, nothing of it was done, and sending it again is safe. Is Postgres up, does a relay run?"
+        " 'lousa doctor' says what waits and why; LOUSA_DEBT_CHANGES is the mark"
+    )
 
 
 class Subscription:

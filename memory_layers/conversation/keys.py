@@ -33,7 +33,8 @@ class BoardKeys:
     fields: str
     """Hash: field -> version and value. A deleted field keeps its version."""
     operations: str
-    """Hash: operation id -> its first answer; ``opened`` since the execution is known, ``closed`` once it has ended."""
+    """Hash: operation id -> its first answer; ``opened`` since the execution is known, ``closed`` once it has ended;
+    the numbers of the ``last`` change and of the last ``audited`` one."""
     changes: str
     """Stream: one entry a mutation, numbered without gaps."""
     claims: str

@@ -25,14 +25,13 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from ...infra.errors import ServerUnavailable
+from ...infra.errors import Overloaded, ServerUnavailable
 
 Word = str | bytes | int
 _AWAY = (
     RedisConnectionError,
     RedisTimeoutError,
     OSError,
-    OutOfMemoryError,
     ReadOnlyError,
     ClusterDownError,
     TryAgainError,
@@ -104,11 +103,31 @@ async def command(client: Redis, *words: Word) -> object:
         raise _ours(error) from error
 
 
+async def at_once(client: Redis, *commands: tuple[Word, ...], raising: bool = True) -> list[object]:
+    """Commands in one trip, not as one transaction; the reply of each, or its error where they are not raised.
+
+    Raises:
+        ServerUnavailable: the server did not answer, or cannot write.
+    """
+    pipeline = client.pipeline(transaction=False)
+    for words in commands:
+        pipeline.execute_command(*words)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+    try:
+        return cast(list[object], await pipeline.execute(raise_on_error=raising))
+    except (RedisError, OSError) as error:
+        raise _ours(error) from error
+
+
 async def _send(client: Redis, *words: Word) -> object:
     return cast(object, await client.execute_command(*words))  # pyright: ignore[reportUnknownMemberType]  # vague stubs
 
 
 def _ours(error: Exception) -> Exception:
+    if isinstance(error, OutOfMemoryError):
+        return Overloaded(
+            "the board's server has no memory left: this was refused, nothing of it was done, and sending it again is"
+            " safe. 'lousa doctor' says what waits; raise maxmemory, or let a relay work off what is there"
+        )
     if isinstance(error, _AWAY) or (isinstance(error, ResponseError) and str(error).startswith(_CANNOT_WRITE)):
         return ServerUnavailable(
             f"the board's server failed ({error}): was it stopped, has it disk and memory, is LOUSA_REDIS_URL right if"

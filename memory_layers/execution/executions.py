@@ -43,7 +43,8 @@ ExecutionStatus = Literal["running", "waiting"] | Ended
 class Execution:
     """One run. `question` is what a person was asked last, `answer` what they said to it.
 
-    `source` is the file or folder the pipeline was loaded from; None when a program made it.
+    `source` is the file or folder the pipeline was loaded from; None when a program made it. `audited_through` is the
+    cursor of the last change of its board that the ledger has.
     """
 
     id: UUID
@@ -58,6 +59,7 @@ class Execution:
     started_at: datetime
     ended_at: datetime | None
     drained: bool
+    audited_through: str
 
     @property
     def ended(self) -> bool:

@@ -137,16 +137,19 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 
 -- get_execution: One execution.
-SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained
+SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained,
+    audited_through
 FROM execution WHERE tenant = current_tenant() AND id = %(id)s
 
 -- lock_execution: One execution, held until the transaction ends, so that its status moves one step at a time.
-SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained
+SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained,
+    audited_through
 FROM execution WHERE tenant = current_tenant() AND id = %(id)s
 FOR UPDATE
 
 -- list_executions: The newest first.
-SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained
+SELECT id, session, pipeline, source, goal, status, question, answer, result, started_at, ended_at, drained,
+    audited_through
 FROM execution
 WHERE tenant = current_tenant() AND (%(session)s::text IS NULL OR session = %(session)s)
   AND (%(status)s::text IS NULL OR status = %(status)s)
@@ -272,12 +275,6 @@ RETURNING memory
 -- note_debts: Why they could not be paid, by the name of the error alone.
 UPDATE debt SET error = %(error)s WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
 
--- open_boards: Executions of every tenant whose boards may hold changes that the ledger does not, the newest first.
-SELECT id, tenant, audited_through,
-    status IN ('accepted', 'rejected') OR status = 'failed' AND ended_at < clock_timestamp() - interval '1 day' AS over
-FROM execution WHERE NOT drained
-ORDER BY id DESC LIMIT %(limit)s
-
 -- lock_audit: How far a board is audited, held until the transaction ends; left alone while another relay is at it. One
 -- that stops in the middle loses its hold.
 SELECT audited_through, set_config('idle_in_transaction_session_timeout', '3s', true)
@@ -291,6 +288,3 @@ UPDATE execution SET drained = true WHERE id = %(id)s AND audited_through = %(th
 
 -- tenants: Everyone who ever ran anything.
 SELECT DISTINCT tenant FROM execution
-
--- audited_through: How far a board is audited.
-SELECT audited_through FROM execution WHERE tenant = current_tenant() AND id = %(id)s

@@ -101,7 +101,7 @@ async def test_what_was_cut_off_between_its_row_and_its_board_can_be_taken_up(
     assert str(who.execution) in told.value.__notes__[0]
     with pytest.raises(NotFound):
         await written(room, who, "write")
-    await room.feed.reopen(who.tenant, who.execution)
+    await room.feed.reopen(who.tenant, who.execution, "0-0")
     await written(room, who, "write")
 
 
@@ -127,7 +127,7 @@ async def test_a_closed_board_that_is_taken_up_stays(room: Any) -> None:
     board, principal = room.board(), room.principal
     await board.write("field", 1)
     await room.feed.expire(principal.tenant, board.execution, "0-1", timedelta(hours=24))
-    assert await room.feed.reopen(principal.tenant, board.execution)
+    assert await room.feed.reopen(principal.tenant, board.execution, "0-1")
     await board.write("field", 2)
     for key in board_keys(principal.tenant, board.execution).all():
         assert await room.connections.redis.pttl(key) in (-1, -2)
