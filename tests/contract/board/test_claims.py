@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from lousa.infra.errors import BadInput, Stale
 from lousa.memory_layers.conversation.board import ANY, Board, Written
-from lousa.memory_layers.conversation.claims import Claim, Fence
+from lousa.memory_layers.conversation.claims import Claim, Fence, claim
+from lousa.memory_layers.conversation.keys import board_keys
 from lousa.memory_layers.conversation.scratchpad import Scratchpad
 
 
@@ -209,3 +210,27 @@ async def test_a_run_that_was_overtaken_can_claim_nothing_by_writing(room: Any) 
     with pytest.raises(Stale, match="'run'"):
         await room.board(fence=first).fenced()
     assert await room.board().holder("t") is None and await room.board().read("a") is None
+
+
+async def test_a_claim_that_is_sent_again_gets_its_first_answer_and_is_not_granted_twice(room: Any) -> None:
+    """As a driver does whose reply was lost, when the task was taken over in between, and let go."""
+    board: Board = room.board()
+    keys = board_keys(room.principal.tenant, board.execution).all()
+
+    async def sent() -> Claim | None:
+        return await claim(room.feed.batch, keys, "t", 60, None, holder="0123 of the one who sends twice")
+
+    first = await sent()
+    assert first is not None
+    async with await claimed(board, "u"):
+        second = await board.claim("t", 60, over=ANY)
+        assert second is not None
+        again = await sent()
+        assert again is not None
+        assert (again.token, again.until) == (first.token, first.until)
+        await second.renew()
+        await second.release()
+        assert (await sent() or second).token == first.token
+    assert await board.holder("t") is None
+    with pytest.raises(Stale):
+        await again.renew()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from lousa.infra.connections import Connections
@@ -19,7 +19,7 @@ async def lives(connections: Connections, principal: Principal) -> dict[str, int
     """Milliseconds that each key of the board still has; -1 for ever, -2 gone."""
     assert principal.execution is not None
     keys = board_keys(principal.tenant, principal.execution).all()
-    return {key.rpartition(":")[2]: cast(int, await connections.redis.pttl(key)) for key in keys}
+    return {key.rpartition(":")[2]: await connections.redis.pttl(key) for key in keys}
 
 
 @pytest.fixture

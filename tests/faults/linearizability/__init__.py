@@ -1,0 +1,1 @@
+"""Is the board linearizable? Histories of concurrent clients, and a checker. See `__main__`."""
