@@ -15,6 +15,7 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import filterfalse
 from typing import Any
@@ -38,14 +39,23 @@ async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUI
     The two differ where an equal live memory was there already (or came earlier in `memories`) and was confirmed. An id
     that has a tombstone is not inserted, and not among the answers.
     """
-    keys = [content_key(memory) for memory in memories]
+    keys = {memory.id: content_key(memory) for memory in memories}
+    apart = {memory.id for memory in memories if memory.status != "live"}
+    # Equals meet under their key; what is set apart meets nobody, least of all what is trusted.
+    places = {memory.id: memory.id.bytes if memory.id in apart else keys[memory.id] for memory in memories}
     first: dict[bytes, Memory] = {}
-    for memory, key in zip(memories, keys, strict=True):
-        first.setdefault(key, memory)
-    rows = JsonParameter([{**to_json(memory), "content_key": "\\x" + key.hex()} for key, memory in first.items()])
+    for memory in memories:
+        place = places[memory.id]
+        first[place] = _confirmed(first[place], memory) if place in first else memory
+    rows = JsonParameter(
+        [{**to_json(memory), "content_key": "\\x" + keys[memory.id].hex()} for memory in first.values()]
+    )
     cursor = await connection.execute(_QUERIES["insert_memories"], {"rows": rows})
-    known: dict[bytes, UUID] = {bytes(key): identifier for identifier, key in await cursor.fetchall()}
-    return {memory.id: known[key] for memory, key in zip(memories, keys, strict=True) if key in known}
+    known = {
+        identifier.bytes if identifier in apart else bytes(key): identifier
+        for identifier, key in await cursor.fetchall()
+    }
+    return {identifier: known[place] for identifier, place in places.items() if place in known}
 
 
 async def fetch(
@@ -86,6 +96,16 @@ async def set_status(
     """Change the standing of memories."""
     parameters = {"ids": list(ids), "status": status, "superseded_by": superseded_by}
     await connection.execute(_QUERIES["set_status"], parameters)
+
+
+def _confirmed(first: Memory, equal: Memory) -> Memory:
+    """The first of two equals that come together, as the record has it when the other confirms it."""
+    if first.expires_at is None or equal.expires_at is None:
+        expires_at = None
+    else:
+        expires_at = max(first.expires_at, equal.expires_at)
+    more = equal if equal.trust > first.trust else first
+    return replace(first, trust=more.trust, source=more.source, expires_at=expires_at)
 
 
 def content_key(memory: Memory) -> bytes:

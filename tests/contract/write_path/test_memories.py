@@ -56,6 +56,26 @@ async def test_an_equal_memory_confirms_the_first(connections: Connections, prin
     assert row == (2,)
 
 
+async def test_equals_that_come_together_are_as_if_one_had_come_after_the_other(
+    connections: Connections, principal: Principal
+) -> None:
+    first = replace(memory(principal), trust=0.5, source="agent", expires_at=NOW + timedelta(days=1))
+    later = replace(memory(principal), trust=1.0, source="user")
+    async with connections.transaction(principal) as connection:
+        assert await memories.insert(connection, [first, later]) == {first.id: first.id, later.id: first.id}
+        kept = (await memories.get(connection, [first.id]))[first.id]
+    assert kept == replace(first, trust=1.0, source="user", expires_at=None)
+
+
+async def test_what_is_set_apart_takes_nobody_with_it(connections: Connections, principal: Principal) -> None:
+    hearsay = [replace(memory(principal), trust=0.3, source="web", status="quarantined") for _ in range(2)]
+    told = memory(principal)
+    given = [hearsay[0], told, hearsay[1]]
+    async with connections.transaction(principal) as connection:
+        assert await memories.insert(connection, given) == {each.id: each.id for each in given}
+        assert await memories.get(connection, [each.id for each in given]) == {each.id: each for each in given}
+
+
 async def test_memories_of_different_circles_or_values_are_not_equal(
     connections: Connections, principal: Principal
 ) -> None:
