@@ -40,6 +40,7 @@ from ..memory_layers.execution.executions import Execution, Executions
 from ..memory_layers.execution.transcript import Transcript
 from ..memory_layers.knowledge.postgres import KnowledgeLayer
 from ..memory_layers.policy import table
+from ..memory_layers.pressure import Marks
 from ..memory_layers.recall import Recaller
 from ..memory_layers.router import Router
 from . import execution as executing
@@ -222,7 +223,7 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
         await migrate(connection)
     life = Life(settings.home / "lives")
     await life.start(stack)
-    feed = Feed(connections)
+    feed = Feed(connections, Marks.of(settings))
     await feed.start(stack)
     context = ContextLayer(connections, embedding.load(settings.embedder))
     await context.start(stack)
