@@ -45,6 +45,7 @@ check: .venv/.dev-ready
 	@$(PY) -m basedpyright
 	@$(PY) -m pytest tests/architecture
 
+# What it compares with is not installed for it: `.venv/bin/pip install -c constraints.txt -e ".[bench]"` brings that.
 bench: .venv/.dev-ready
 	@set -e; for name in $(NAMES); do echo "== $$name"; $(PY) benchmarks/$$name.py; done
 
@@ -60,6 +61,7 @@ package: .venv/.dev-ready
 	@cd build/elsewhere && bin/lousa demo --json > demo.json && echo "lousa demo works from $$(cd ../.. && ls dist/*.whl)"
 
 lock: .venv/.dev-ready
+	@$(PIP) --constraint constraints.txt --editable ".[bench]"
 	@$(PY) -m pip freeze --exclude-editable | LC_ALL=C sort -f > constraints.txt
 
 clean:
