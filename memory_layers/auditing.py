@@ -57,8 +57,8 @@ class BoardAudit:
         self._feed = feed
         self._kept = kept
         self._look_at = 0.0
-        self._copied: dict[UUID, UUID] = {}
-        """Of boards that this process copied last, the operation of the last change."""
+        self._copied: dict[UUID, tuple[str, UUID]] = {}
+        """Of boards that this process copied last, the last change: its place, and the operation the ledger has there."""
 
     async def turn(self) -> None:
         """Copy what this process changed; now and then, what every board owes."""
@@ -111,7 +111,7 @@ class BoardAudit:
             through = changes[-1].cursor
             if len(self._copied) > _REMEMBERED:
                 self._copied.clear()
-            self._copied[execution] = changes[-1].operation
+            self._copied[execution] = (through, changes[-1].operation)
             await self._feed.trim(tenant, execution, through, _KEPT_CHANGES)
         return through, True
 
@@ -141,13 +141,14 @@ class BoardAudit:
 
     async def _same(self, tenant: str, execution: UUID, change: StoredChange) -> bool:
         """Whether the change is the one that the ledger has in its place."""
-        known = self._copied.get(execution)
-        if known is None:
+        place, operation = self._copied.get(execution, ("", _NOBODY))
+        if place != change.cursor:  # another process copied on from there
             entry = _id(execution, change)
             async with self._connections.system_transaction(tenant) as connection:
                 found = await ledger.find(connection, [entry])
-            known = self._copied[execution] = change.operation if entry in found else _NOBODY
-        return known == change.operation
+            operation = change.operation if entry in found else _NOBODY
+            self._copied[execution] = (change.cursor, operation)
+        return operation == change.operation
 
     async def _lost(self, tenant: str, execution: UUID, through: str) -> None:
         _LOG.warning("the server lost changes of execution %s that the ledger has; its board goes on", execution)
