@@ -58,7 +58,7 @@ class BoardAudit:
         self._kept = kept
         self._look_at = 0.0
         self._copied: dict[UUID, tuple[str, UUID]] = {}
-        """Of boards that this process copied last, the last change: its place, and the operation the ledger has there."""
+        """Of boards that this process copied last, the place of the last change and the ledger's operation there."""
 
     async def turn(self) -> None:
         """Copy what this process changed; now and then, what every board owes."""

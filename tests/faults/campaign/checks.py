@@ -25,6 +25,8 @@ from .broken import TENANTS
 from .witness import Told, Witness
 
 _Row = tuple[Any, ...]
+_MOST = 1_000_000
+"""Changes of a board, at most."""
 _CHANGES: LiteralString = """
     SELECT id, basis ->> 'operation', field, version_before, version_after, tenant
     FROM lousa.ledger_entry WHERE execution = %s AND action LIKE 'board.%%'
@@ -148,13 +150,13 @@ async def _board(stores: Stores, witness: Witness, tenant: str, execution: str) 
         *(int(one.answer[2][2:]) for one in told.values() if one.answer is not None and _written(one)),
         0,
     )
-    numbers = {derived_id(UUID(execution), "change", f"0-{number}"): number for number in range(1, last + 1)}
+    if last > _MOST:
+        witness.wrong("lost", f"the numbers of {execution} went ahead to {last}, as after a loss")
+        return
     for row in rows:
-        if row[0] not in numbers:
-            witness.wrong("doubled", f"the ledger has a change of {execution} that no stream had: {row}")
         if row[5] != tenant:
             witness.wrong("leaked", f"a change of {execution}, of {tenant}, is in the ledger of {row[5]}")
-    changes = [_Change(numbers[row[0]], *row[1:5]) for row in rows if row[0] in numbers]
+    changes = _numbered(witness, execution, last, told, rows)
     by_number = {change.number: change for change in changes}
     for number in range(1, last + 1):
         if number not in by_number:
@@ -169,6 +171,30 @@ async def _board(stores: Stores, witness: Witness, tenant: str, execution: str) 
                 witness.wrong("missed_changes", f"change {number} of {execution} was shown to no watcher")
         elif change is not None and seen[:2] != (change.field, change.after):
             witness.wrong("missed_changes", f"change {number} of {execution} was shown as {seen}, and is {change}")
+
+
+def _numbered(
+    witness: Witness, execution: str, last: int, told: dict[str, Told], rows: Sequence[_Row]
+) -> list[_Change]:
+    """The ledger's changes with their numbers, which its ids are made of: first those that were acknowledged."""
+    base, changes, other = UUID(execution), list[_Change](), list[_Row]()
+    free = set(range(1, last + 1))
+    for row in rows:
+        one = told.get(row[1])
+        number = int(one.answer[2][2:]) if one is not None and one.answer is not None and _written(one) else 0
+        if derived_id(base, "change", f"0-{number}", row[1]) == row[0]:
+            changes.append(_Change(number, *row[1:5]))
+            free.discard(number)
+        else:
+            other.append(row)
+    for row in other:
+        number = next((one for one in free if derived_id(base, "change", f"0-{one}", row[1]) == row[0]), 0)
+        if number:
+            changes.append(_Change(number, *row[1:5]))
+            free.discard(number)
+        else:
+            witness.wrong("doubled", f"the ledger has a change of {execution} that no stream had: {row}")
+    return changes
 
 
 def _operations(

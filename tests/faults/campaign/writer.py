@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from lousa.agents.remembering import Remembering
-from lousa.infra.errors import LedgerUnavailable, LousaError, NotFound, ServerUnavailable
+from lousa.infra.errors import LedgerUnavailable, LousaError, NotFound, Overloaded, ServerUnavailable
 from lousa.infra.identity import Principal
 from lousa.memory_layers.conversation.board import ANY, Board, Conflict
 from lousa.memory_layers.conversation.operations import Operations
@@ -134,7 +134,7 @@ class Worker:
         while True:
             try:
                 return await self._perform(operation)
-            except (ServerUnavailable, LedgerUnavailable) as error:
+            except (ServerUnavailable, LedgerUnavailable, Overloaded) as error:
                 self._channel.say("unanswered", operation.key, str(error)[:200])
                 await asyncio.sleep(0.05)
             except LousaError as error:
