@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import cast
@@ -43,6 +44,8 @@ class Lookout:
         self._marks = marks
         self._room = marks.bytes
         self._vectors: Mapping[str, int] = {}
+        self._since: Counter[str] = Counter()
+        """Writes of this process since then: what comes between two looks counts at once."""
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Look until the stack closes."""
@@ -55,18 +58,19 @@ class Lookout:
         return self._room
 
     def share(self, tenant: str) -> float:
-        """How near a tenant's memories without vectors are to their mark.
+        """How near a tenant's memories without vectors are to their mark, for one that will be such a memory.
 
         Raises:
             Overloaded: they are at it.
         """
-        owed = self._vectors.get(tenant, 0)
+        owed = self._vectors.get(tenant, 0) + self._since[tenant]
         if owed >= self._marks.vectors:
             raise Overloaded(
                 f"{owed:,} memories of tenant {tenant!r} wait for their vectors, and {self._marks.vectors:,} may: this"
                 " write was refused, nothing of it was done, and sending it again is safe. The embedder is slow or"
                 " fails; 'lousa doctor' says why, LOUSA_EMBEDDER chooses another, LOUSA_DEBT_VECTORS is the mark"
             )
+        self._since[tenant] += 1
         return owed / self._marks.vectors
 
     async def count(self) -> None:
@@ -81,6 +85,7 @@ class Lookout:
                 self._vectors = dict(await cursor.fetchall())
             lasts = max(EVERY, (time.monotonic() - begun) * _COSTS_AT_MOST)
             await command(self._connections.redis, "SET", OWED, json.dumps(self._vectors), "PX", int(lasts * 1000))
+        self._since.clear()
         telemetry.level("lousa.debt.vectors", sum(self._vectors.values()), {"lousa.layer": "context"})
 
     async def measure(self) -> None:
