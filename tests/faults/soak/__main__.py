@@ -20,6 +20,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 FAULTS = Path(__file__).resolve().parents[1]
 sys.path[0] = str(FAULTS)
@@ -57,13 +58,13 @@ class Worker:
         await worker.answer()
         return worker
 
-    async def ask(self, what: str) -> dict[str, int]:
+    async def ask(self, what: str) -> dict[str, Any]:
         """Say a line; what is answered."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{what}\n".encode())
         return await self.answer()
 
-    async def answer(self) -> dict[str, int]:
+    async def answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = await self.process.stdout.readline()
         if not line:
@@ -87,7 +88,7 @@ class Soak:
         self._workers = workers
         self._valkey, self._postgres = valkey, postgres
         self._began = monotonic()
-        self._idle = 0
+        self._idle = Counter[str]()
 
     @property
     def series(self) -> dict[str, Series]:
@@ -104,7 +105,7 @@ class Soak:
             found |= {
                 f"memory/process-{number}": memory(pid)["Rss"],
                 f"handles/process-{number}": handles(pid),
-                f"tasks/process-{number}": told["tasks"],
+                f"tasks/process-{number}": sum(told["tasks"].values()),
             }
         redis, standing = await self._servers.redis(), await self._servers.standing()
         found |= {
@@ -133,16 +134,22 @@ class Soak:
         endless = await self._servers.endless()
         await asyncio.sleep(KEPT + 2)
         boards = sum(count for kind, count in (await self._servers.keys()).items() if kind.startswith("board"))
-        tasks = max(0, await self.idle() - self._idle)
-        return {"owed": sum(owed.values()), "keys_without_end": len(endless), "keys_of_ended": boards, "tasks": tasks}
+        tasks = await self.idle() - self._idle
+        if tasks:
+            print(f"tasks left behind: {dict(tasks)}", file=sys.stderr)
+        left = {"keys_without_end": len(endless), "keys_of_ended": boards, "tasks": tasks.total()}
+        return {"owed": sum(owed.values()), **left}
 
-    async def idle(self) -> int:
-        """How many tasks both processes have while they have nothing to do."""
-        looks: list[int] = []
+    async def idle(self) -> Counter[str]:
+        """The tasks that both processes have at least while they have nothing to do, by name."""
+        looks: list[Counter[str]] = []
         for _ in range(LOOKS):
-            looks.append(sum([(await worker.ask("look"))["tasks"] for worker in self._workers]))
+            both = Counter[str]()
+            for worker in self._workers:
+                both.update((await worker.ask("look"))["tasks"])
+            looks.append(both)
             await asyncio.sleep(0.1)
-        return min(looks)
+        return Counter({name: min(look[name] for look in looks) for name in looks[0]})
 
     async def begin(self) -> None:
         """Let the load begin."""
@@ -169,7 +176,7 @@ async def soak(home: Path, minutes: float, every: float, embedder: str) -> dict[
             _tell(course)
         done: Counter[str] = Counter()
         for worker in workers:
-            done.update(await worker.ask("look"))
+            done.update((await worker.ask("look"))["done"])
         left = await course.settle()
         for worker in workers:
             await worker.close()

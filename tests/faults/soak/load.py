@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -199,7 +200,8 @@ async def serve(home: str, embedder: str, kept: float, seed: int) -> None:
             elif line == "rest":
                 await load.rest()
             load.check()
-            _say({"tasks": len(asyncio.all_tasks()), **load.done})
+            names = Counter(re.sub(r"[0-9a-f-]{12,}|\d+", "…", task.get_name()) for task in asyncio.all_tasks())
+            _say({"tasks": names, "done": load.done})
 
 
 def _say(what: object) -> None:
