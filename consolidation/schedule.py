@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from uuid import UUID
 
 from ..infra.errors import ServerUnavailable
 from ..infra.ids import id_at
@@ -96,12 +97,10 @@ class Schedule:
         return due
 
     async def _every_tenant(self, due: datetime) -> None:
-        milliseconds = int(due.timestamp() * 1_000)
         held: Overtaken | None = None
         for tenant in await self._consolidation.tenants():
-            entry = id_at(milliseconds, "consolidate", due.isoformat(), tenant)
             try:
-                await self._consolidation.run(tenant, entry=entry, stopping=self._stopping)
+                await self._consolidation.run(tenant, entry=entry_of(due, tenant), stopping=self._stopping)
             except ServerUnavailable:
                 raise
             except Overtaken as error:
@@ -153,3 +152,8 @@ class Schedule:
             await asyncio.Event().wait()
         finally:
             scheduler.shutdown(wait=False)
+
+
+def entry_of(due: datetime, tenant: str) -> UUID:
+    """The ledger entry of the run that was due then; whoever runs it, it is this one."""
+    return id_at(int(due.timestamp() * 1_000), "consolidate", due.isoformat(), tenant)
