@@ -163,14 +163,32 @@ async def _board(stores: Stores, witness: Witness, tenant: str, execution: str) 
             witness.wrong("unaudited", f"change {number} of {last} of {execution} is not in the ledger")
     _operations(witness, told, changes, by_number)
     await _values(stores, witness, tenant, execution, told, changes)
+    _watched(witness, execution, last, told, by_number)
+
+
+def _watched(witness: Witness, execution: str, last: int, told: dict[str, Told], by_number: dict[int, _Change]) -> None:
+    """What watchers were shown: every change, or a snapshot that holds what it passed over."""
     watched = witness.watched[execution]
+    passed = {number for begins, ends, _ in watched.jumps for number in range(begins + 1, ends + 1)}
     for number in range(1, last + 1):
         change, seen = by_number.get(number), watched.seen.get(number)
         if seen is None:
-            if not any(begins < number <= ends for begins, ends in watched.jumps):
+            if number not in passed:
                 witness.wrong("missed_changes", f"change {number} of {execution} was shown to no watcher")
-        elif change is not None and seen[:2] != (change.field, change.after):
+        elif change is not None and seen != (change.field, change.after, _mark(told, change)):
             witness.wrong("missed_changes", f"change {number} of {execution} was shown as {seen}, and is {change}")
+    for _, number, fields in watched.jumps:
+        newest = {change.field: change for at, change in sorted(by_number.items()) if at <= number}
+        meant = {name: _mark(told, change) for name, change in newest.items()}
+        if meant != fields:
+            different = [name for name in {*meant, *fields} if meant.get(name) != fields.get(name)]
+            witness.wrong("missed_changes", f"the snapshot of {execution} at {number} is wrong in {different[:5]}")
+
+
+def _mark(told: dict[str, Told], change: _Change) -> Any:
+    """What a watcher knows the value of a change by."""
+    one = told.get(change.operation)
+    return change.after if one is None or one.do == "add" else one.key
 
 
 def _numbered(

@@ -32,7 +32,7 @@ from .seams import Seams
 from .watcher import Watcher
 from .writer import Writer
 
-KEPT_CHANGES = 400
+KEPT_CHANGES = 150
 """Changes that a board's stream keeps here; so few, so that it is trimmed often."""
 
 
@@ -53,7 +53,7 @@ async def _live(order: Words, channel: Channel) -> None:
     channel.say("hello", order["name"], os.getpid())
     if order["broken"]:
         BROKEN[order["broken"]][0]()
-    seams = Seams(lambda name: channel.say("reached", name))
+    seams = Seams(lambda dies: channel.say("reached", dies))
     if order["shim"]:
         slow_disk.preload(Path(order["shim"]))
     auditing._KEPT_CHANGES = KEPT_CHANGES  # pyright: ignore[reportPrivateUsage]  # see above

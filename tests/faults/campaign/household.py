@@ -38,6 +38,11 @@ class Child:
         self._line: asyncio.StreamWriter | None = None
         self._waiting: list[Words] = []
 
+    @property
+    def works(self) -> bool:
+        """Whether it lives and has Lousa open."""
+        return self.ready.is_set() and not self.gone.is_set()
+
     def attach(self, line: asyncio.StreamWriter) -> None:
         self._line = line
         for words in self._waiting:

@@ -19,14 +19,18 @@ from .seams import CUT, SEAMS
 
 Moment = Callable[[Campaign], Awaitable[bool]]
 _IN_RELAY = ("execution-begun", "execution-ended")
-_SELDOM = (*_IN_RELAY, "board-closed", "before-trim", "trimming-board", "trimmed", "audited", "in-audit", "projected")
+_SELDOM = (*_IN_RELAY, "board-closed", "before-trim", "trimming-board", "trimmed", "audited", "in-audit")
+_ENDS = ("board-closed", "execution-begun", "execution-ended")
+_PATIENCE = 4.0
+"""Seconds within which a seam has to be reached, or it was no moment."""
 _SERVERS = ("valkey", "postgres")
 
 
 def _any_of(campaign: Campaign, *parts: str) -> Child:
     """One of the children that play one of these parts, and have Lousa open."""
     children = campaign.household.children
-    return campaign.rng.choice([children[name] for name in sorted(children) if name.partition("-")[0] in parts])
+    found = [children[name] for name in sorted(children) if name.partition("-")[0] in parts]
+    return campaign.rng.choice(found)
 
 
 async def _kill(campaign: Campaign, *names: str) -> bool:
@@ -62,7 +66,8 @@ def part_dies(part: str) -> Moment:
     """A process that plays that part is killed."""
 
     async def moment(campaign: Campaign) -> bool:
-        return await _kill(campaign, _any_of(campaign, part).name)
+        child = _any_of(campaign, part)
+        return child.works and await _kill(campaign, child.name)
 
     return moment
 
@@ -138,50 +143,33 @@ def seam(name: str, victim: str = "") -> Moment:
     """A process, or a server by its hand, dies at a seam."""
 
     async def moment(campaign: Campaign) -> bool:
-        rng = campaign.rng
-        campaign.reached.clear()
         pid = campaign.household.pid_of(victim) if victim else 0
-        parts = ("relay",) if name in _IN_RELAY else ("writer",) if _is_of_writers(name) else ("writer", "relay")
-        child = _any_of(campaign, *parts)
-        passes = 0 if name in _SELDOM else rng.choice((0, 0, 1, 3))
-        child.tell({"do": "arm", "seam": name, "victim": pid, "passes": passes})
-        rotating = (
-            asyncio.create_task(campaign.rotate(rng.choice(sorted(campaign.boards)))) if _needs_an_end(name) else None
-        )
-        try:
-            async with asyncio.timeout(6):
+        armed = _armed(campaign, name)
+        passes = 0 if name in _SELDOM else campaign.rng.choice((0, 0, 1, 3))
+        campaign.reached.clear()
+        for child in armed:
+            child.tell({"do": "arm", "seam": name, "victim": pid, "passes": passes})
+        rotating = campaign.rotate(campaign.rng.choice(sorted(campaign.boards))) if name in _ENDS else asyncio.sleep(0)
+        ending = asyncio.create_task(rotating)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
                 await campaign.reached.wait()
-        except TimeoutError:
+        for child in armed:
             child.tell({"do": "arm", "seam": "", "victim": 0, "passes": 0})
         happened = campaign.reached.is_set()
         if happened and victim:
-            child.expected = False
             await campaign.recovered(victim, pid)
-        elif happened and name != CUT:
-            await child.gone.wait()
-        elif happened:
-            child.expected = False
-        if rotating is not None:
-            await rotating
+        await ending
         return happened
 
     return moment
 
 
-def _is_of_writers(name: str) -> bool:
-    return name in (
-        CUT,
-        "change-applied",
-        "change-sent",
-        "batch-sent",
-        "batch-applied",
-        "journaled",
-        "through-committed",
-    )
-
-
-def _needs_an_end(name: str) -> bool:
-    return name in ("board-closed", "execution-begun", "execution-ended")
+def _armed(campaign: Campaign, name: str) -> list[Child]:
+    """Who may reach that seam."""
+    if name == "board-closed":  # whose turn it will be is not known
+        return list(campaign.household.children.values())
+    return [_any_of(campaign, "relay" if name in _IN_RELAY else "writer")]
 
 
 def _title(pid: int) -> bytes:

@@ -74,7 +74,7 @@ CUT = "cut-replies"
 class Seams:
     """The seams of this process, at most one of them armed."""
 
-    def __init__(self, reached: Callable[[str], None]) -> None:
+    def __init__(self, reached: Callable[[bool], None]) -> None:
         self._reached = reached
         self._armed = ""
         self._victim = 0
@@ -115,7 +115,7 @@ class Seams:
         if self._passes >= 0:
             return
         self._armed = ""
-        self._reached(name)
+        self._reached(not self._victim and name != CUT)
         if name == CUT:
             _stop_hearing()
             return

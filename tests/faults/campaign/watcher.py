@@ -22,11 +22,15 @@ class Watcher:
 
     async def play(self, heard: asyncio.Queue[Words]) -> None:
         """Watch the boards of the order, and those that come later."""
+        watched: set[str] = set()
         async with asyncio.TaskGroup() as group:
             for words in self._begin:
-                group.create_task(self._watch(words))
+                heard.put_nowait(words)
             while True:
-                group.create_task(self._watch(await heard.get()))
+                words = await heard.get()
+                if words["execution"] not in watched:
+                    watched.add(words["execution"])
+                    group.create_task(self._watch(words))
 
     async def _watch(self, words: Words) -> None:
         execution, cursor = words["execution"], words["since"]

@@ -50,7 +50,7 @@ class Watched:
 
     cursor: int = 0
     seen: dict[int, tuple[str, int, Any]] = field(default_factory=dict[int, tuple[str, int, Any]])
-    jumps: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    jumps: list[tuple[int, int, dict[str, Any]]] = field(default_factory=list[tuple[int, int, dict[str, Any]]])
 
 
 class Witness:
@@ -126,7 +126,7 @@ class Witness:
         if number < watched.cursor:
             self.wrong("missed_changes", f"a snapshot of {execution} went back from {watched.cursor} to {number}")
         self.snapshots += 1
-        watched.jumps.append((watched.cursor, number))
+        watched.jumps.append((watched.cursor, number, fields))
         watched.cursor = max(number, watched.cursor)
 
     # What successors are handed
