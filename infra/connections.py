@@ -5,15 +5,20 @@ hour must not meet a socket timeout of five seconds. Postgres is reached through
 role that owns nothing and tells row-level security who acts, for exactly one transaction: nothing is left on the
 connection, so a pooler in transaction mode may stand in between.
 
+A server that is away is tried again every second for as long as somebody waits for it, so work goes on a moment after
+it is back, however long it was away.
+
 Agents and the system have Postgres connections of their own. Under row-level security a plan is good for one role, so a
 connection on which the roles took turns would plan each statement anew at every turn, which costs more than running it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+import asyncio
+from collections.abc import AsyncGenerator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from psycopg import AsyncConnection, DataError, IntegrityError, OperationalError
@@ -34,17 +39,20 @@ from .errors import ServerUnavailable
 from .identity import Principal
 
 Connection = AsyncConnection[Any]
+_TRY_EVERY = 1.0
+"""Seconds."""
 _Pool = AsyncConnectionPool[Connection]
 
 _ACT = (
     "SELECT set_config('role', %s, true), set_config('lousa.tenant', %s, true), set_config('lousa.agent', %s, true),"
     " set_config('lousa.session', %s, true), set_config('lousa.execution', %s, true),"
-    " set_config('lousa.roles', %s::text[]::text, true), set_config('search_path', 'lousa, public', true),"
+    " set_config('lousa.roles', %s, true), set_config('search_path', 'lousa, public', true),"
     # Under row-level security planning costs more than running, so a statement is planned once and not each time.
     " set_config('plan_cache_mode', 'force_generic_plan', true),"
     # A walk of the vector index that is wide enough, and goes on where filters leave too few.
     " set_config('hnsw.ef_search', '100', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)"
 )
+_ACT_LIGHTLY = _ACT + ", set_config('synchronous_commit', 'off', true)"
 
 
 @dataclass(slots=True)
@@ -81,8 +89,10 @@ class Connections:
         try:
             for pool in (self._system_pool, self._pool):
                 stack.push_async_callback(pool.close)
-                await pool.open(wait=pool is self._pool, timeout=5.0)
-        except PoolTimeout as error:
+                await pool.open()
+            async with asyncio.timeout(5.0):
+                await self._pool.putconn(await _lent(self._pool))
+        except (PoolTimeout, TimeoutError) as error:
             raise ServerUnavailable(
                 f"Postgres at {without_password(self.postgres_url)} does not answer:"
                 " is it running, is LOUSA_POSTGRES_URL right?"
@@ -113,9 +123,16 @@ class Connections:
             yield connection
 
     @asynccontextmanager
-    async def system_transaction(self, tenant: str, *, pipelined: bool = False) -> AsyncGenerator[Connection]:
-        """One transaction as the relay or a job, within one tenant; '' sees only the lists of executions and debts."""
-        async with self._acting(self._system_pool, pipelined, "lousa_system", tenant, "", "", "", []) as connection:
+    async def system_transaction(
+        self, tenant: str, *, pipelined: bool = False, durable: bool = True
+    ) -> AsyncGenerator[Connection]:
+        """One transaction as the relay or a job, within one tenant; '' sees only the lists of executions and debts.
+
+        One that is not durable does not wait for the disk: right for what would only be done again.
+        """
+        async with self._acting(
+            self._system_pool, pipelined, "lousa_system", tenant, "", "", "", [], durable=durable
+        ) as connection:
             yield connection
 
     @asynccontextmanager
@@ -126,21 +143,26 @@ class Connections:
 
     @asynccontextmanager
     async def _acting(
-        self, pool: _Pool, pipelined: bool, role: str, *who: str | list[str]
+        self, pool: _Pool, pipelined: bool, role: str, *who: str | Collection[str], durable: bool = True
     ) -> AsyncGenerator[Connection]:
         async with (
             self._connection(pool) as connection,
             connection.pipeline() if pipelined else nullcontext(),
             connection.transaction(),
         ):
-            await connection.execute(_ACT, (role, *who))
+            *names, roles = who
+            await connection.execute(_ACT if durable else _ACT_LIGHTLY, (role, *names, _array(roles)))
             yield connection
 
     @asynccontextmanager
     async def _connection(self, pool: _Pool) -> AsyncGenerator[Connection]:
         try:
-            async with pool.connection() as connection:
-                yield connection
+            connection = await _lent(pool)
+            try:
+                async with connection:
+                    yield connection
+            finally:
+                await pool.putconn(connection)
         except PoolTimeout as error:
             raise ServerUnavailable(
                 f"Postgres at {without_password(self.postgres_url)} gave no connection in {pool.timeout:g} s:"
@@ -150,15 +172,18 @@ class Connections:
             raise ServerUnavailable(f"Postgres at {without_password(self.postgres_url)} failed: {error}") from error
 
     def _postgres(self, name: str, size: int) -> _Pool:
+        patience = {} if "connect_timeout" in self.postgres_url else {"connect_timeout": 5}
         return AsyncConnectionPool(
             self.postgres_url,
             min_size=1,
             max_size=size,
             open=False,
             timeout=10.0,
+            reconnect_timeout=_TRY_EVERY,
             name=name,
             # A statement that comes twice comes often, and planning it is most of what it costs.
-            kwargs={"prepare_threshold": 1},
+            kwargs={"prepare_threshold": 1}
+            | ({} if "connect_timeout" in self.postgres_url else {"connect_timeout": 5}),
         )
 
     def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:
@@ -173,6 +198,25 @@ class Connections:
             protocol=3,
         )
         return Redis.from_pool(pool)
+
+
+def _array(texts: Collection[str]) -> str:
+    """As Postgres writes an array of text."""
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
+
+
+async def _lent(pool: _Pool) -> Connection:
+    """A connection, waited for as long as the pool says; to be given back.
+
+    The pool gives up on a server that is away, because left to itself it would try ever more seldom. It tries anew when
+    it is asked, so it is asked anew while it is waited for.
+    """
+    begun = monotonic()
+    while (left := begun + pool.timeout - monotonic()) > _TRY_EVERY:
+        with suppress(PoolTimeout):
+            return await pool.getconn(timeout=_TRY_EVERY)
+    return await pool.getconn(timeout=max(0.0, left))
 
 
 def is_flaw(error: BaseException) -> bool:

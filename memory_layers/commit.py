@@ -11,7 +11,7 @@ alone, so that no write under way can slip past a tombstone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -61,10 +61,15 @@ class Outcome:
     contested: tuple[UUID, ...] = ()
 
 
+Along = Callable[[Connection], Awaitable[Sequence[ledger.Entry]]]
+"""What else a transaction does; its entries are about the same data subjects as the writes."""
+
+
 class Words(Protocol):
     """What a commit needs of layer 2."""
 
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None: ...
+    async def learn(self, tenant: str) -> None: ...
 
 
 class Stated(Protocol):
@@ -101,8 +106,12 @@ class Committer:
         writes: Sequence[Write],
         *,
         due_after: timedelta = timedelta(0),
+        along: Along | None = None,
     ) -> list[Outcome]:
-        """Write them, all of one tenant, in one pipelined transaction; the outcomes in their order."""
+        """Write them, all of one tenant, in one pipelined transaction; the outcomes in their order.
+
+        `along` does something else in that transaction, again with every attempt, and says what it owes to the ledger.
+        """
         entries = [write.entry for write in writes]
         outcomes: dict[UUID, Outcome] = {}
         attempt = 0
@@ -115,8 +124,11 @@ class Committer:
                     if attempt > 1:
                         outcomes = await self._answered(connection, entries)
                     todo = {entry: write for entry, write in zip(entries, writes, strict=True) if entry not in outcomes}
+                    more = await along(connection) if along is not None else ()
                     if todo:
-                        outcomes |= await self._write(connection, principal, todo, keys, due_after)
+                        outcomes |= await self._write(connection, principal, todo, keys, due_after, more)
+                    elif more:
+                        await ledger.append_once(connection, more, keys)
                 return [outcomes[entry] for entry in entries]
             except UniqueViolation:  # a write of this transaction was committed before
                 if attempt == _ATTEMPTS:
@@ -135,19 +147,26 @@ class Committer:
         todo: Mapping[UUID, Write],
         keys: ledger.SubjectKeys,
         due_after: timedelta,
+        more: Sequence[ledger.Entry],
     ) -> dict[UUID, Outcome]:
         lowered = await _lowered(connection, [write.memory for write in todo.values()])
         given = dict(zip(todo, lowered, strict=True))
         kept = [memory for entry, memory in given.items() if not todo[entry].stale]
-        known = await memories.insert(connection, kept) if kept else {}
-        fresh = [memory for memory in kept if known.get(memory.id) == memory.id]
-        found = [memory for memory in fresh if memory.status == "live"]
-        stated = await self._state(connection, principal, fresh)
-        if found:
-            await self.words.index_words(connection, found)
+        found = [memory for memory in kept if memory.status == "live"]
         owing = {memory.id for memory in found if 2 in self.policy[memory.kind].also}
-        if owing:
-            await connection.execute(QUERIES["owe"], {"ids": list(owing), "layer": "context", "after": due_after})
+        if len(todo) > 1:
+            await keys.get()  # with them at hand, payloads are sealed while the server inserts
+        inserted = await memories.send(connection, kept, owed=owing, due_after=due_after) if kept else None
+        # Words of what turns out to be known or forgotten are left out: they are those of nothing in the record.
+        await self._index(connection, [memory for memory in found if memory.fact is None])
+        sealed = await keys.seal(_Letter.of(entry, memory) for entry, memory in given.items())
+        known = await inserted.known() if inserted else {}
+        fresh = [memory for memory in kept if known.get(memory.id) == memory.id]
+        owing &= {memory.id for memory in fresh}
+        stated = await self._state(connection, principal, fresh)
+        await self._index(
+            connection, [memory for memory in fresh if memory.fact is not None and memory.status == "live"]
+        )
         await decisions.insert(connection, [memory for memory in fresh if memory.kind is MemoryKind.DECISION])
         outcomes: dict[UUID, Outcome] = {}
         for entry, memory in given.items():
@@ -160,8 +179,12 @@ class Committer:
                 contested=tuple(fact.contested_with) if fact else (),
             )
         entries = [self._entry(entry, write, given[entry], outcomes[entry]) for entry, write in todo.items()]
-        await ledger.append_once(connection, entries, keys)
+        await ledger.append_once(connection, [*entries, *more], keys, sealed)
         return outcomes
+
+    async def _index(self, connection: Connection, found: Sequence[Memory]) -> None:
+        if found:
+            await self.words.index_words(connection, found)
 
     async def _state(self, connection: Connection, principal: Principal, fresh: Sequence[Memory]) -> dict[UUID, Stated]:
         facts = [memory for memory in fresh if memory.fact is not None]
@@ -212,8 +235,25 @@ class Committer:
             trace_id=write.trace_id,
             span_id=write.span_id,
             person=memory.subject,
-            payload={"text": memory.text, "value": memory.value},
+            payload=_payload(memory),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """A payload before its entry. Satisfies `ledger.Body`."""
+
+    id: UUID
+    subject_name: str
+    payload: Mapping[str, Json]
+
+    @classmethod
+    def of(cls, entry: UUID, memory: Memory) -> _Letter:
+        return cls(entry, ledger.subject_name(memory.subject, memory.session), _payload(memory))
+
+
+def _payload(memory: Memory) -> dict[str, Json]:
+    return {"text": memory.text, "value": memory.value}
 
 
 async def owed(connection: Connection, memory: UUID) -> tuple[str, ...]:

@@ -9,13 +9,16 @@ entry was written; both moments are told by the Redis server.
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import TypeVar, cast
 from uuid import UUID
 
 from ..infra.connections import Connections
 from .conversation.claims import Fence, stale
 from .conversation.keys import board_keys
-from .conversation.script import command
+from .conversation.script import at_once, command
+
+K = TypeVar("K")
 
 
 async def check(connections: Connections, tenant: str, execution: UUID, fence: Fence) -> None:
@@ -30,12 +33,29 @@ async def check(connections: Connections, tenant: str, execution: UUID, fence: F
 
 async def overtaken(connections: Connections, tenant: str, execution: UUID, fence: Fence, at: int) -> bool:
     """Whether a newer token for the task had been granted before `at`, in milliseconds of the server."""
-    granted = await command(connections.redis, "HGET", board_keys(tenant, execution).claims, grants(fence.task))
-    for grant in (cast(bytes | None, granted) or b"").split():
-        token, moment = grant.split(b":")
-        if int(token) > fence.token and int(moment) < at:
-            return True
-    return False
+    return bool(await stale_among(connections, tenant, {execution: (execution, fence, at)}))
+
+
+async def stale_among(connections: Connections, tenant: str, asked: Mapping[K, tuple[UUID, Fence, int]]) -> set[K]:
+    """Which of some writes, each of an execution under a fence at a moment, were written by one who was overtaken.
+
+    However many they are, they are one question: to each board for the grants of all its tasks.
+    """
+    tasks: dict[UUID, dict[str, bytes]] = {}
+    for execution, fence, _ in asked.values():
+        tasks.setdefault(execution, {})[fence.task] = b""
+    words = [("HMGET", board_keys(tenant, execution).claims, *map(grants, of)) for execution, of in tasks.items()]
+    replies = await at_once(connections.redis, *words) if words else []
+    for of, reply in zip(tasks.values(), replies, strict=True):
+        of.update(zip(of, (granted or b"" for granted in cast(list[bytes | None], reply)), strict=True))
+    return {
+        write
+        for write, (execution, fence, at) in asked.items()
+        if any(
+            int(token) > fence.token and int(moment) < at
+            for token, moment in (grant.split(b":") for grant in tasks[execution][fence.task].split())
+        )
+    }
 
 
 def grants(task: str) -> str:

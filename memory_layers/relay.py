@@ -142,40 +142,40 @@ class Relay:
     async def _relay(self, batches: dict[str, list[Delivery]]) -> None:
         """Commit what was taken, and take it out of the journal."""
         for tenant, deliveries in batches.items():
-            read = [(delivery, await self._read(tenant, delivery)) for delivery in deliveries]
-            writes = [(delivery, write) for delivery, write in read if write is not None]
+            writes = await self._read(tenant, deliveries)
             places = await self._store(tenant, writes)
             await self._journal.settle(tenant, places)
             if places:
                 self._debts.incurred.set()
                 progress, self.progress = self.progress, asyncio.Event()
                 progress.set()
+                await self._committer.words.learn(tenant)
             for delivery in deliveries:
                 if delivery.place not in places and delivery.deliveries + 1 >= MOST_DELIVERIES:
                     await self._bury(tenant, delivery)
 
-    async def _read(self, tenant: str, delivery: Delivery) -> Write | None:
-        """The write that an entry is; None when it is none."""
-        try:
-            entry = Journaled.parse(delivery.fields)
-            if entry.memory.tenant != tenant:
-                raise ValueError("a write of another tenant")
-        except (ValueError, KeyError, TypeError, LousaError) as error:
-            _LOG.warning("journal entry %s cannot be read (%s)", delivery.place.decode(), type(error).__name__)
-            return None
-        fence, execution = entry.fence, entry.memory.execution
-        stale = (
-            fence is not None
-            and execution is not None
-            and await fencing.overtaken(self._connections, tenant, execution, fence, delivery.milliseconds)
-        )
-        return Write(
-            operation=entry.operation,
-            memory=entry.memory,
-            stale=stale,
-            trace_id=entry.trace_id,
-            span_id=entry.span_id,
-        )
+    async def _read(self, tenant: str, deliveries: Sequence[Delivery]) -> list[tuple[Delivery, Write]]:
+        """The writes that entries are; what is none is left out."""
+        read = [(delivery, entry) for delivery in deliveries if (entry := _parsed(tenant, delivery)) is not None]
+        claims = {
+            delivery.place: (entry.memory.execution, entry.fence, delivery.milliseconds)
+            for delivery, entry in read
+            if entry.fence is not None and entry.memory.execution is not None
+        }
+        overtaken = await fencing.stale_among(self._connections, tenant, claims)
+        return [
+            (
+                delivery,
+                Write(
+                    operation=entry.operation,
+                    memory=entry.memory,
+                    stale=delivery.place in overtaken,
+                    trace_id=entry.trace_id,
+                    span_id=entry.span_id,
+                ),
+            )
+            for delivery, entry in read
+        ]
 
     async def _store(self, tenant: str, writes: Sequence[tuple[Delivery, Write]]) -> list[bytes]:
         """Commit a batch, or as much of it as can be; the places of what is in the record now."""
@@ -270,3 +270,15 @@ class Relay:
             await self._relay(batches)
         while await self._debts.pay(tenants):
             pass
+
+
+def _parsed(tenant: str, delivery: Delivery) -> Journaled | None:
+    """What an entry says; None when it says nothing that can be written."""
+    try:
+        entry = Journaled.parse(delivery.fields)
+        if entry.memory.tenant != tenant:
+            raise ValueError("a write of another tenant")
+    except (ValueError, KeyError, TypeError, LousaError) as error:
+        _LOG.warning("journal entry %s cannot be read (%s)", delivery.place.decode(), type(error).__name__)
+        return None
+    return entry

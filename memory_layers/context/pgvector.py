@@ -14,6 +14,7 @@ score tells of memories it may not see, up to a cap, and remembered for a minute
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -30,13 +31,16 @@ from ...infra.identity import Principal
 from ...infra.sql import load_queries
 from ..contract import Candidate, Capabilities, Query
 from ..embedding import Embedder
-from ..records import Memory
-from .terms import identifiers, terms
+from ..records import Json, Memory
+from .halves import Halves
+from .lexicon import Lexicon
+from .terms import terms
 
 if TYPE_CHECKING:
     from ..embedding import Vectors
 
 _QUERIES = load_queries(__package__ or "")
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 EXACT_BELOW = 10_000
 BREADTH = 100
@@ -66,6 +70,8 @@ class ContextLayer:
     def __init__(self, connections: Connections, embedder: Embedder) -> None:
         self._connections = connections
         self.embedder = embedder
+        self._lexicon = Lexicon()
+        self._halfvec = 0
         self._terms: dict[tuple[Principal, str], _Term] = {}
         self._sizes: dict[Principal, tuple[int, float]] = {}
 
@@ -77,6 +83,8 @@ class ContextLayer:
         """
         embedder = self.embedder
         async with self._connections.owner_transaction() as connection:
+            cursor = await connection.execute(_QUERIES["type"])
+            ((self._halfvec,),) = await cursor.fetchall()
             cursor = await connection.execute(_QUERIES["models"])
             models = await cursor.fetchall()
             holding = {fingerprint: name for fingerprint, name, _, used in models if used}
@@ -96,22 +104,36 @@ class ContextLayer:
 
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None:
         """Make memories findable by their words, in the record's own transaction, after their rows are in."""
-        rows = [{"id": str(memory.id), "identifiers": identifiers(memory.text)} for memory in memories]
-        await connection.execute(_QUERIES["index_words"], {"rows": JsonParameter(rows)})
+        await connection.execute(_QUERIES["index_words"], {"rows": self._words(memories)})
+
+    async def learn(self, tenant: str) -> None:
+        """Ask for the stems of what came up more than once, so that indexing it again costs less."""
+        if not (pieces := self._lexicon.noted()):
+            return
+        async with self._connections.system_transaction(tenant, pipelined=True) as connection:
+            cursor = await connection.execute(_QUERIES["stems"], {"pieces": pieces})
+            self._lexicon.learn(dict(await cursor.fetchall()))
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
         """Embed memories and hold words and vectors of those that are live by then; what was owed is paid with it."""
         if not memories:
             return
         vectors = await self.embedder.documents([memory.text for memory in memories])
-        async with self._connections.system_transaction(tenant, pipelined=True) as connection:
-            # Lost with the server, it would only be owed again: nobody waits for this one to reach the disk.
-            await connection.execute("SET LOCAL synchronous_commit = off")
-            await connection.execute(
-                self._query("put_vectors"),
-                {"ids": [memory.id for memory in memories], "vectors": [_literal(vector) for vector in vectors]},
-            )
-            await self.index_words(connection, memories)
+        # Lost with the server, it would only be owed again: nobody waits for this one to reach the disk.
+        async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
+            parameters = {
+                "ids": [memory.id for memory in memories],
+                "vectors": Halves(vectors, self._halfvec),
+                "rows": self._words(memories),
+            }
+            await connection.execute(self._query("put"), parameters)
+
+    def _words(self, memories: Sequence[Memory]) -> JsonParameter:
+        rows: list[Json] = []
+        for memory in memories:
+            lexemes, rest = self._lexicon.read(memory.text)
+            rows.append({"id": str(memory.id), "lexemes": [*lexemes], "rest": rest})
+        return JsonParameter(rows, dumps=_JSON.encode)
 
     async def remove(self, connection: Connection, ids: Collection[UUID]) -> None:
         """Take memories out of words and vectors, in the caller's transaction, after their status was changed there."""

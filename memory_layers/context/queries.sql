@@ -1,23 +1,40 @@
--- index_words: Words of memories that are live in the record; those that are no longer are left out. Row by row, because
--- a plan made while the tables were small would go through a tenant's whole record.
+-- index_words: Words of memories that are live in the record and have none; of each the lexemes that are known, and the
+-- rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
 INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
 SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
-       stems(m.text) || array_to_tsvector(new.identifiers)
-FROM json_to_recordset(%(rows)s) AS new (id uuid, identifiers text[])
-CROSS JOIN LATERAL (SELECT * FROM memory WHERE id = new.id AND status IN ('live', 'contested')) AS m
+       array_to_tsvector(new.lexemes) || stems(new.rest)
+FROM json_to_recordset(%(rows)s) AS new (id uuid, lexemes text[], rest text)
+CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
+                    WHERE id = new.id AND status IN ('live', 'contested') OFFSET 0) AS m
+WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = new.id) = 0
 ON CONFLICT (id) DO NOTHING
 
--- put_vectors: Vectors of memories that are still live when they are written; a row that changes meanwhile is waited for.
--- What was owed for them is paid with it.
-WITH paid AS (
+-- stems: The stems of some pieces of text.
+SELECT piece, tsvector_to_array(stems(piece)) FROM unnest(%(pieces)s::text[]) AS piece
+
+-- put: Vectors of memories that are still live when they are written, and words where they have none; a row that changes
+-- meanwhile is waited for. What was owed for them is paid with it.
+WITH given AS MATERIALIZED (
+    SELECT * FROM ROWS FROM (
+        unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
+        json_to_recordset(%(rows)s) AS (lexemes text[], rest text)
+    ) AS given (id, vector, lexemes, rest) ORDER BY id
+), live AS MATERIALIZED (
+    SELECT given.vector, given.lexemes, given.rest, m.*
+    FROM given
+    CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
+                        WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
+), paid AS (
     DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = 'context'
+), words AS (
+    INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
+    SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
+           array_to_tsvector(lexemes) || stems(rest)
+    FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
+    ON CONFLICT (id) DO NOTHING
 )
 INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, embedding)
-SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
-       given.vector::public.halfvec
-FROM (SELECT * FROM unnest(%(ids)s::uuid[], %(vectors)s::text[]) AS given (id, vector) ORDER BY id) AS given
-CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
-                    WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
+SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, vector FROM live
 ON CONFLICT (id) DO NOTHING
 
 -- frequencies: How the database reads each term, and how many memories the caller sees that hold it, up to a cap.
@@ -53,6 +70,9 @@ DELETE FROM memory_words
 
 -- clear_vectors: A tenant's vectors of this model.
 DELETE FROM {table}
+
+-- type: What this database calls the type of vectors.
+SELECT 'public.halfvec'::regtype::oid::integer
 
 -- models: The embedding models this store knows, and whether it holds vectors of them.
 SELECT fingerprint, name, dimensions,

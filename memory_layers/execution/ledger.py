@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as default
 from datetime import datetime
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString, Protocol, cast
 from uuid import UUID
 
 from psycopg import AsyncCursor
@@ -30,6 +30,7 @@ from ..policy import Retention
 from ..records import Json
 
 _ABSORB = "ON CONFLICT (retention, id) DO NOTHING"
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _QUERIES = load_queries(__package__ or "")
 
 
@@ -102,6 +103,30 @@ def subject_name(person: str | None, session: str | None) -> str:
     return f"person/{person}" if person else f"session/{session or ''}"
 
 
+class Body(Protocol):
+    """What has a payload: an entry, or what will be one."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def subject_name(self) -> str: ...
+    @property
+    def payload(self) -> Mapping[str, Json]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A payload under its subject's key."""
+
+    nonce: bytes
+    ciphertext: bytes
+
+    @property
+    def digest(self) -> bytes:
+        """What the entry holds of it."""
+        return hashlib.sha256(self.nonce + self.ciphertext).digest()
+
+
 class SubjectKeys:
     """The keys of data subjects, asked for early so that in a pipeline nobody waits for them twice."""
 
@@ -109,6 +134,7 @@ class SubjectKeys:
         self._connection = connection
         self._names = names
         self._cursor = cursor
+        self._keys: dict[str, tuple[str, bytes]] | None = None
 
     @classmethod
     async def ask(cls, connection: Connection, names: set[str], query: LiteralString | None = None) -> SubjectKeys:
@@ -118,6 +144,23 @@ class SubjectKeys:
 
     async def get(self) -> dict[str, tuple[str, bytes]]:
         """Pseudonym and key by name; a subject that had none has one now."""
+        if self._keys is None:
+            self._keys = await self._found()
+        return self._keys
+
+    async def seal(self, bodies: Iterable[Body]) -> dict[UUID, Sealed]:
+        """Payloads under the keys of their subjects, each bound to its entry."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: a start-up need not wait for it
+
+        ciphers = {name: AESGCM(key) for name, (_, key) in (await self.get()).items()}
+        sealed: dict[UUID, Sealed] = {}
+        for body in bodies:
+            if body.payload:
+                nonce, plain = os.urandom(12), _JSON.encode(body.payload).encode()
+                sealed[body.id] = Sealed(nonce, ciphers[body.subject_name].encrypt(nonce, plain, body.id.bytes))
+        return sealed
+
+    async def _found(self) -> dict[str, tuple[str, bytes]]:
         found = await _by_name(self._cursor)
         # Sorted, so that two writers who make the same keys do not wait for each other.
         if missing := sorted(self._names - found.keys()):
@@ -141,25 +184,35 @@ async def append(connection: Connection, entries: Sequence[Entry]) -> set[UUID]:
     if not entries:
         return set()
     asked = await SubjectKeys.ask(connection, {entry.subject_name for entry in entries})
-    cursor = await _add(connection, entries, asked, _ABSORB)
+    cursor = await _add(connection, entries, asked, _ABSORB, {})
     return {row[0] for row in await cursor.fetchall()}
 
 
-async def append_once(connection: Connection, entries: Sequence[Entry], asked: SubjectKeys) -> None:
+async def append_once(
+    connection: Connection, entries: Sequence[Entry], asked: SubjectKeys, sealed: Mapping[UUID, Sealed] | None = None
+) -> None:
     """Add entries of one tenant that must be new; one that is there fails the transaction, at its end if pipelined.
+
+    `sealed` are payloads that were sealed before, by their entries.
 
     Raises:
         psycopg.errors.UniqueViolation: the operation was recorded before.
     """
-    await _add(connection, entries, asked, "")
+    await _add(connection, entries, asked, "", sealed or {})
 
 
 async def _add(
-    connection: Connection, entries: Sequence[Entry], asked: SubjectKeys, absorb: LiteralString
+    connection: Connection,
+    entries: Sequence[Entry],
+    asked: SubjectKeys,
+    absorb: LiteralString,
+    given: Mapping[UUID, Sealed],
 ) -> AsyncCursor[Any]:
     keys = await asked.get()
-    rows = JsonParameter([_row(entry, *keys[entry.subject_name]) for entry in entries])
-    return await connection.execute(_QUERIES["append_entries"].replace("{absorb}", absorb), {"rows": rows})
+    sealed = {**given, **await asked.seal(entry for entry in entries if entry.id not in given)}
+    rows = [_row(entry, keys[entry.subject_name][0], sealed.get(entry.id)) for entry in entries]
+    query = _QUERIES["append_entries"].replace("{absorb}", absorb)
+    return await connection.execute(query, {"rows": JsonParameter(rows, dumps=_JSON.encode)})
 
 
 async def find(connection: Connection, ids: Iterable[UUID]) -> dict[UUID, Found]:
@@ -175,11 +228,7 @@ async def trail(connection: Connection, execution: UUID) -> list[Recorded]:
         return [_recorded(number, row) for number, row in enumerate(await cursor.fetchall(), 1)]
 
 
-def _row(entry: Entry, pseudonym: str, key: bytes) -> dict[str, Json]:
-    nonce = ciphertext = digest = None
-    if entry.payload:
-        nonce, ciphertext = _encrypt(key, entry.id, entry.payload)
-        digest = hashlib.sha256(nonce + ciphertext).digest()
+def _row(entry: Entry, pseudonym: str, sealed: Sealed | None) -> dict[str, Json]:
     return {
         "id": str(entry.id),
         "retention": entry.retention,
@@ -199,9 +248,9 @@ def _row(entry: Entry, pseudonym: str, key: bytes) -> dict[str, Json]:
         "subject": pseudonym,
         "trace_id": entry.trace_id,
         "span_id": entry.span_id,
-        "payload_digest": _bytea(digest),
-        "nonce": _bytea(nonce),
-        "ciphertext": _bytea(ciphertext),
+        "payload_digest": _bytea(sealed.digest) if sealed else None,
+        "nonce": _bytea(sealed.nonce) if sealed else None,
+        "ciphertext": _bytea(sealed.ciphertext) if sealed else None,
     }
 
 
@@ -228,19 +277,12 @@ def _recorded(number: int, row: Mapping[str, Any]) -> Recorded:
     )
 
 
-def _encrypt(key: bytes, entry: UUID, payload: Mapping[str, Json]) -> tuple[bytes, bytes]:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: a start-up need not wait for it
-
-    nonce = os.urandom(12)
-    return nonce, AESGCM(key).encrypt(nonce, json.dumps(payload, ensure_ascii=False).encode(), entry.bytes)
-
-
 def _decrypt(key: bytes, entry: UUID, nonce: bytes, ciphertext: bytes) -> Mapping[str, Json]:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late, as above
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # late: a start-up need not wait for it
 
     plain = AESGCM(bytes(key)).decrypt(bytes(nonce), bytes(ciphertext), entry.bytes)
     return cast(Mapping[str, Json], json.loads(plain))
 
 
-def _bytea(value: bytes | None) -> str | None:
-    return None if value is None else "\\x" + value.hex()
+def _bytea(value: bytes) -> str:
+    return "\\x" + value.hex()

@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import filterfalse
 from typing import Any
 from uuid import UUID
@@ -30,15 +30,37 @@ from ...infra.sql import load_queries
 from ..records import Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Status
 
 _QUERIES = load_queries(__package__ or "")
+_AT_ONCE = timedelta(0)
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_SORTED_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _Row = Mapping[str, Any]
 
 
-async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUID, UUID]:
-    """Insert memories of one tenant; returns for each id the id under which it is now known.
+class Inserted:
+    """Memories on their way into the record; in a pipeline, more may be sent before asking what became of them."""
 
-    The two differ where an equal live memory was there already (or came earlier in `memories`) and was confirmed. An id
-    that has a tombstone is not inserted, and not among the answers.
-    """
+    def __init__(self, places: Mapping[UUID, bytes], apart: Collection[UUID], cursor: AsyncCursor[Any]) -> None:
+        self._places = places
+        self._apart = apart
+        self._cursor = cursor
+
+    async def known(self) -> dict[UUID, UUID]:
+        """For each id the id under which it is now known.
+
+        The two differ where an equal live memory was there already (or came earlier among them) and was confirmed. An
+        id that has a tombstone is not inserted, and not among the answers.
+        """
+        known = {
+            identifier.bytes if identifier in self._apart else bytes(key): identifier
+            for identifier, key in await self._cursor.fetchall()
+        }
+        return {identifier: known[place] for identifier, place in self._places.items() if place in known}
+
+
+async def send(
+    connection: Connection, memories: Sequence[Memory], *, owed: Collection[UUID] = (), due_after: timedelta = _AT_ONCE
+) -> Inserted:
+    """Insert memories of one tenant, and what layer 2 is owed for those that are new and among `owed`."""
     keys = {memory.id: content_key(memory) for memory in memories}
     apart = {memory.id for memory in memories if memory.status != "live"}
     # Equals meet under their key; what is set apart meets nobody, least of all what is trusted.
@@ -47,15 +69,17 @@ async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUI
     for memory in memories:
         place = places[memory.id]
         first[place] = _confirmed(first[place], memory) if place in first else memory
-    rows = JsonParameter(
-        [{**to_json(memory), "content_key": "\\x" + keys[memory.id].hex()} for memory in first.values()]
-    )
-    cursor = await connection.execute(_QUERIES["insert_memories"], {"rows": rows})
-    known = {
-        identifier.bytes if identifier in apart else bytes(key): identifier
-        for identifier, key in await cursor.fetchall()
-    }
-    return {identifier: known[place] for identifier, place in places.items() if place in known}
+    rows = [
+        {**to_json(memory), "content_key": "\\x" + keys[memory.id].hex(), "owed": memory.id in owed}
+        for memory in first.values()
+    ]
+    parameters = {"rows": JsonParameter(rows, dumps=_JSON.encode), "due_after": due_after}
+    return Inserted(places, apart, await connection.execute(_QUERIES["insert_memories"], parameters))
+
+
+async def insert(connection: Connection, memories: Sequence[Memory]) -> dict[UUID, UUID]:
+    """Insert memories of one tenant; returns for each id the id under which it is now known, see `Inserted.known`."""
+    return await (await send(connection, memories)).known()
 
 
 async def fetch(
@@ -131,7 +155,7 @@ def content_key(memory: Memory) -> bytes:
         memory.subject,
         dict(memory.metadata),
     ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).digest()
+    return hashlib.sha256(_SORTED_JSON.encode(parts).encode()).digest()
 
 
 def folded(text: str) -> str:

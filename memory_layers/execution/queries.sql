@@ -1,27 +1,38 @@
--- insert_memories: New rows; a live one that is equal in its own circle of readers is confirmed instead, and one that was
--- forgotten before it came is left out.
-INSERT INTO memory AS known (
-    id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, valid_from, expires_at, confirmed_at, content_key, sources, metadata
+-- insert_memories: New rows, and what layer 2 is owed for them; a live one that is equal in its own circle of readers is
+-- confirmed instead, and one that was forgotten before it came is left out (looked up one by one, never a tenant's all).
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(rows)s) AS given (
+        id uuid, scope text, owner text, session text, execution uuid, readers text[], reader_roles text[], kind text,
+        text text, value jsonb, fact jsonb, category text, subject text, source text, trust real, status text,
+        occurred_at timestamptz, recorded_at timestamptz, valid_from timestamptz, expires_at timestamptz,
+        content_key bytea, sources uuid[], metadata jsonb, owed boolean
+    )
+), held AS (
+    INSERT INTO memory AS known (
+        id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
+        source, trust, status, occurred_at, recorded_at, valid_from, expires_at, confirmed_at, content_key, sources,
+        metadata
+    )
+    SELECT id, current_tenant(), scope, owner, session, execution, readers, reader_roles, kind, text, value, fact,
+        category, subject, source, trust, status, occurred_at, recorded_at, valid_from, expires_at, recorded_at,
+        content_key, sources, metadata
+    FROM given
+    WHERE (SELECT count(*) FROM tombstone WHERE tombstone.tenant = current_tenant() AND tombstone.id = given.id) = 0
+    ON CONFLICT (tenant, content_key) WHERE status = 'live' AND kind NOT IN ('fact', 'decision') DO UPDATE SET
+        confirmed_at = greatest(known.confirmed_at, excluded.confirmed_at),
+        confirmations = known.confirmations + 1,
+        source = CASE WHEN excluded.trust > known.trust THEN excluded.source ELSE known.source END,
+        trust = greatest(known.trust, excluded.trust),
+        expires_at = CASE WHEN known.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
+                          ELSE greatest(known.expires_at, excluded.expires_at) END
+    RETURNING id, content_key
+), owed AS (
+    INSERT INTO debt (tenant, memory, layer, due_at)
+    SELECT current_tenant(), id, 'context', clock_timestamp() + %(due_after)s::interval
+    FROM held WHERE id IN (SELECT id FROM given WHERE owed)
+    ON CONFLICT DO NOTHING
 )
-SELECT id, current_tenant(), scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category,
-    subject, source, trust, status, occurred_at, recorded_at, valid_from, expires_at, recorded_at, content_key, sources,
-    metadata
-FROM json_to_recordset(%(rows)s) AS new (
-    id uuid, scope text, owner text, session text, execution uuid, readers text[], reader_roles text[], kind text,
-    text text, value jsonb, fact jsonb, category text, subject text, source text, trust real, status text,
-    occurred_at timestamptz, recorded_at timestamptz, valid_from timestamptz, expires_at timestamptz,
-    content_key bytea, sources uuid[], metadata jsonb
-)
-WHERE NOT EXISTS (SELECT FROM tombstone WHERE tombstone.tenant = current_tenant() AND tombstone.id = new.id)
-ON CONFLICT (tenant, content_key) WHERE status = 'live' AND kind NOT IN ('fact', 'decision') DO UPDATE SET
-    confirmed_at = greatest(known.confirmed_at, excluded.confirmed_at),
-    confirmations = known.confirmations + 1,
-    source = CASE WHEN excluded.trust > known.trust THEN excluded.source ELSE known.source END,
-    trust = greatest(known.trust, excluded.trust),
-    expires_at = CASE WHEN known.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
-                      ELSE greatest(known.expires_at, excluded.expires_at) END
-RETURNING id, content_key
+SELECT id, content_key FROM held
 
 -- fetch_memories: What a recall may bring back; row-level security decides who sees it, this what is valid.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
