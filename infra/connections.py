@@ -182,8 +182,7 @@ class Connections:
             reconnect_timeout=_TRY_EVERY,
             name=name,
             # A statement that comes twice comes often, and planning it is most of what it costs.
-            kwargs={"prepare_threshold": 1}
-            | ({} if "connect_timeout" in self.postgres_url else {"connect_timeout": 5}),
+            kwargs={"prepare_threshold": 1, **patience},
         )
 
     def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:

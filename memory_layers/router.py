@@ -17,10 +17,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -73,6 +74,8 @@ class Router:
         self._policy = policy
         self._clock = clock
         self._deadline = settings.deadline
+        self._patience = settings.deadline * 2.5
+        """How long a write-through waits for a ledger that is away, before it is refused."""
         self._committer = Committer(policy=policy, words=context, facts=knowledge)
         self._brake = Brake(Marks.of(settings))
         self._lookout = Lookout(connections, self._brake.marks)
@@ -82,6 +85,7 @@ class Router:
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
         self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
         self._projecting: set[asyncio.Task[None]] = set()
+        self._given_up: set[asyncio.Task[Outcome]] = set()
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Run a relay, and look at what is owed, until the stack closes."""
@@ -187,12 +191,19 @@ class Router:
             return outcome
 
         try:
-            return await retrying(
-                attempt,
-                transient=lambda error: isinstance(error, ServerUnavailable) and not is_flaw(error),
-                what="a write-through",
-                within=self._deadline,
+            return await self._in_time(
+                retrying(
+                    attempt,
+                    transient=lambda error: isinstance(error, ServerUnavailable) and not is_flaw(error),
+                    what="a write-through",
+                    within=self._patience,
+                )
             )
+        except TimeoutError as error:
+            raise LedgerUnavailable(
+                f"the ledger did not confirm this write in {self._patience.total_seconds():g} s, so it counts as"
+                " refused: is Postgres running, and does it answer? Sending it again under the same operation is safe"
+            ) from error
         except (ServerUnavailable, psycopg.Error) as error:
             if is_flaw(error):
                 raise BadInput(
@@ -205,6 +216,18 @@ class Router:
                 f"the ledger did not take this write, so it was refused ({type(error).__name__}): is Postgres running,"
                 " has it disk, and may Lousa write to it? Sending it again under the same operation is safe"
             ) from error
+
+    async def _in_time(self, commit: Coroutine[Any, Any, Outcome]) -> Outcome:
+        """What it gives, if it does so in time. A server that hangs may keep it for longer: nobody waits for that."""
+        task = asyncio.create_task(commit)
+        try:
+            async with asyncio.timeout(self._patience.total_seconds()):
+                return await asyncio.shield(task)
+        finally:
+            if not task.done():
+                task.cancel()
+                self._given_up.add(task)
+                task.add_done_callback(self._given_up.discard)
 
     async def _project(self, tenant: str, memory: Memory, owed: tuple[str, ...]) -> tuple[str, ...]:
         """Give the memory to the layers that are owed it, together; those that do not have it when time is over."""
@@ -275,8 +298,8 @@ class Router:
 
     async def _let_project(self) -> None:
         """What is still being projected has a moment to end; its debt stays if it does not."""
-        if self._projecting:
-            await asyncio.wait(self._projecting, timeout=self._deadline.total_seconds())
+        if under_way := {*self._projecting, *self._given_up}:
+            await asyncio.wait(under_way, timeout=self._deadline.total_seconds())
         for task in self._projecting:
             task.cancel()
 
