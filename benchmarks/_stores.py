@@ -94,7 +94,9 @@ async def lousa_store(servers: Endpoints, home: Path, name: str, url: str) -> As
             await asyncio.gather(*(desk.remember(text) for text in texts))
 
         async def recall(question: str) -> list[str]:
-            return [hit.text for hit in await desk.recall(question, k=FOUND)]
+            found = await desk.recall(question, k=FOUND)
+            assert not found.silent  # an answer that a way of finding is missing from would be cheap
+            return [hit.text for hit in found]
 
         searchable = "SELECT (SELECT count(*) FROM lousa.memory) - (SELECT count(*) FROM lousa.debt)"
         yield Store(
