@@ -15,7 +15,7 @@ from lousa.memory_layers.conversation import board, feed
 from lousa.memory_layers.conversation.script import Script
 
 TENANTS = ("azul", "verde")
-LIFE_MS = 600
+LIFE_MS = 300
 
 
 def _rewritten(script: Any, old: str, new: str) -> None:

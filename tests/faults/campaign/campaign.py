@@ -88,7 +88,7 @@ class Campaign:
 
     async def _later(self, name: str) -> None:
         """A watcher may be away for long, so that it falls behind what its boards keep."""
-        if name == "watcher" and not self._settling:
+        if name == "watcher" and not self._settling and not self._broken:
             await asyncio.sleep(self.rng.choice((0, 0, 3, 5)))
         await self._again(name)
 

@@ -150,27 +150,28 @@ async def _board(stores: Stores, witness: Witness, tenant: str, execution: str) 
         *(int(one.answer[2][2:]) for one in told.values() if one.answer is not None and _written(one)),
         0,
     )
-    if last > _MOST:
+    numbers = set(range(1, last + 1)) if last < _MOST else {*witness.watched[execution].seen}
+    if last >= _MOST:
         witness.wrong("lost", f"the numbers of {execution} went ahead to {last}, as after a loss")
-        return
     for row in rows:
         if row[5] != tenant:
             witness.wrong("leaked", f"a change of {execution}, of {tenant}, is in the ledger of {row[5]}")
-    changes = _numbered(witness, execution, last, told, rows)
+    changes = _numbered(witness, execution, numbers, told, rows)
     by_number = {change.number: change for change in changes}
-    for number in range(1, last + 1):
-        if number not in by_number:
-            witness.wrong("unaudited", f"change {number} of {last} of {execution} is not in the ledger")
+    for number in sorted(numbers - by_number.keys()):
+        witness.wrong("unaudited", f"change {number} of {last} of {execution} is not in the ledger")
     _operations(witness, told, changes, by_number)
     await _values(stores, witness, tenant, execution, told, changes)
-    _watched(witness, execution, last, told, by_number)
+    _watched(witness, execution, numbers, told, by_number)
 
 
-def _watched(witness: Witness, execution: str, last: int, told: dict[str, Told], by_number: dict[int, _Change]) -> None:
+def _watched(
+    witness: Witness, execution: str, numbers: set[int], told: dict[str, Told], by_number: dict[int, _Change]
+) -> None:
     """What watchers were shown: every change, or a snapshot that holds what it passed over."""
     watched = witness.watched[execution]
-    passed = {number for begins, ends, _ in watched.jumps for number in range(begins + 1, ends + 1)}
-    for number in range(1, last + 1):
+    passed = {number for begins, ends, _ in watched.jumps for number in numbers if begins < number <= ends}
+    for number in sorted(numbers):
         change, seen = by_number.get(number), watched.seen.get(number)
         if seen is None:
             if number not in passed:
@@ -192,11 +193,11 @@ def _mark(told: dict[str, Told], change: _Change) -> Any:
 
 
 def _numbered(
-    witness: Witness, execution: str, last: int, told: dict[str, Told], rows: Sequence[_Row]
+    witness: Witness, execution: str, numbers: set[int], told: dict[str, Told], rows: Sequence[_Row]
 ) -> list[_Change]:
     """The ledger's changes with their numbers, which its ids are made of: first those that were acknowledged."""
     base, changes, other = UUID(execution), list[_Change](), list[_Row]()
-    free = set(range(1, last + 1))
+    free = set(numbers)
     for row in rows:
         one = told.get(row[1])
         number = int(one.answer[2][2:]) if one is not None and one.answer is not None and _written(one) else 0
@@ -235,6 +236,8 @@ def _operations(
         assert one.answer is not None
         number = int(one.answer[2][2:])
         change = by_number.get(number)
+        if operation not in applied:
+            witness.wrong("unaudited", f"{one.key}, acknowledged as change {number}, is not in the ledger")
         if change is not None and (change.operation != operation or change.after != one.answer[1]):
             witness.wrong("lost", f"{one.key} was acknowledged as change {number}, version {one.answer[1]}: {change}")
 

@@ -89,9 +89,9 @@ async def _run(
         if asked.verbose:
             say(f"{campaign.moments:4} {name:28} {took:6.2f} s {'' if counts else '(not reached)'}")
         if asked.broken and campaign.witness.found[BROKEN[asked.broken][1]]:
-            break
+            return
     say(f"settling after {time.monotonic() - began:.1f} s")
-    await campaign.settle(20.0 if asked.broken else 60.0)
+    await campaign.settle(5.0 if asked.broken else 60.0)
     say(f"closing after {time.monotonic() - began:.1f} s")
 
 
