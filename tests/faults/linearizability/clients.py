@@ -23,15 +23,18 @@ from lousa.infra.connections import Connections
 from lousa.infra.errors import NotFound, ServerUnavailable, Stale
 from lousa.infra.identity import Principal
 from lousa.memory_layers.conversation.board import ANY, Board, Conflict, Written
-from lousa.memory_layers.conversation.claims import Claim, Fence
+from lousa.memory_layers.conversation.claims import Claim, Fence, FirstClaim
 from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.operations import Operations
 
 from .histories import Facts, Recorder
+from .specifications import FIRST
 
 TENANT = "linearizability"
 FIELDS = [f"field-{n}" for n in range(4)]
 TASKS = [f"task-{n}" for n in range(3)]
+FRESH = [f"task-{n}" for n in range(3, 13)]
+"""Tasks that are begun by a write."""
 LEASES = (0.02, 60.0)
 SOON = 0.003
 """Seconds after which an impatient client gives up, at most."""
@@ -57,7 +60,7 @@ class Place:
     connections: Connections
     feed: Feed
 
-    def board(self, execution: UUID, agent: str, fence: Fence | None = None) -> Board:
+    def board(self, execution: UUID, agent: str, fence: Fence | FirstClaim | None = None) -> Board:
         """A board of its own for an agent."""
         who = Principal(tenant=TENANT, agent=agent, session="s", execution=execution)
         return Board(
@@ -103,7 +106,7 @@ class Client:
             if self._random.random() < 0.7:
                 await self._on_field(self._random.choice(FIELDS))
             else:
-                await self._on_task(self._random.choice(TASKS))
+                await self._on_task(self._random.choice(TASKS if self._random.random() < 0.8 else FRESH))
 
     # What is asked
 
@@ -134,10 +137,13 @@ class Client:
     async def _on_task(self, task: str) -> None:
         held = self._claims.get(task)
         if held is None:
-            verbs, weights = ("claim", "look", "read", "write"), (60, 15, 15, 10)
+            fresh = task in FRESH
+            verbs, weights = ("begin", "claim", "look", "read", "write"), (60 * fresh, 60 - 50 * fresh, 15, 15, 10)
         else:
             verbs, weights = ("write", "renew", "release", "look", "read", "claim"), (45, 15, 20, 5, 10, 5)
         match self._random.choices(verbs, weights)[0]:
+            case "begin":
+                await self._begin(task)
             case "claim":
                 await self._claim(task, self._random.choices((None, ANY.value), (85, 15))[0])
             case "look":
@@ -157,7 +163,7 @@ class Client:
 
     async def _claim(self, task: str, over: str | int | None) -> None:
         lease = self._random.choice(LEASES)
-        given = {"lease": int(lease * 1000), "over": over, "wall": int(time.time() * 1000)}
+        given = {"lease": int(lease * 1000), "over": over, "wall": _wall()}
 
         async def claim(call: str) -> Facts:
             got = await self._board.claim(task, lease, over=ANY if over == ANY.value else over, note=call)  # pyright: ignore[reportArgumentType]  # a token, or nothing
@@ -168,6 +174,25 @@ class Client:
             return {"token": got.token, "until": round(got.until.timestamp() * 1000)}
 
         await self._call(task, "claim", given, claim)
+
+    async def _begin(self, task: str) -> None:
+        """A write that brings the first claim of its task along."""
+        first = self._board.first_claim(task, LEASES[1])
+        board = self._place.board(self._execution, self._name, first)
+        given = {"lease": int(LEASES[1] * 1000), "wall": _wall(), "expect": ANY.value, "new": self._next}
+
+        async def begin(call: str) -> Facts:
+            try:
+                answer = await self._answer(f"under/{task}", board.write(f"under/{task}", call, expect=ANY))
+            except Stale:
+                return {"stale": True}
+            if first.fence is None:
+                return answer  # it was sent again, and the answer kept does not tell the token
+            self._claims[task] = (FIRST, await first.now())
+            self._old.append(first.fence)
+            return {**answer, "token": first.fence.token}
+
+        await self._call(task, "begin", given, begin)
 
     async def _look(self, task: str) -> None:
         seen: list[int] = []
@@ -265,6 +290,10 @@ class Client:
         """Mostly the version last seen; sometimes one that is out of date, and sometimes any."""
         known = self._known.get(field, 0)
         return self._random.choices((known, max(0, known - 1), ANY.value), (85, 8, 7))[0]
+
+
+def _wall() -> int:
+    return int(time.time() * 1000)
 
 
 def _told(expect: int | str) -> Any:

@@ -7,7 +7,8 @@ not there changes nothing.
 A *task* is a lock with a lease, a token that only grows, and one field that is written under it. It is given to one
 holder at a time: to the next when it is released, when the lease has ended by the server's clock, or over a holder that
 the claim names. What carries another token than the holder's is refused. A claim that was not answered may have been
-granted under a token that nobody was told.
+granted under a token that nobody was told. A task that nobody claimed yet may be begun by a write that brings its claim
+along; once it was claimed, such a write is refused.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from .checker import Verdict, check
 from .histories import Facts, Operation
 
 ANY = "any"
+FIRST = ""
+"""Whose the first claim of a task is, where a write brought it along."""
 LONGEST = 30_000
 """Milliseconds that a history takes at most."""
 TOLERANCE = 2
@@ -115,6 +118,19 @@ class Task:
             return None
         return replace(state, token=answer["token"], known=True, holder=operation.id, until=answer["until"])
 
+    def _begin(self, state: Lock, operation: Operation) -> Lock | None:
+        given, answer = operation.given, operation.answer
+        never_claimed = state.token == 0
+        if answer is not None and "stale" in answer:
+            return None if never_claimed else state
+        told = dict(answer or {})
+        token = told.pop("token", None)
+        field = state.field.written(replace(operation, answer=None if answer is None else told))
+        if field is None or not never_claimed:
+            return None
+        until = given["wall"] + given["lease"] - TOLERANCE
+        return Lock(token=token or 1, known=token is not None, holder=FIRST, until=until, field=field)
+
     def _renew(self, state: Lock, operation: Operation) -> Lock | None:
         mine = state.holder == operation.given["claim"]
         if operation.answer is None:
@@ -162,7 +178,7 @@ def judge(operations: Iterable[Operation]) -> dict[str, Verdict]:
     verdicts: dict[str, Verdict] = {}
     for name, own in sorted(objects.items()):
         verdicts[name] = check(own, Task()) if name.startswith("task") else check(own, Field())
-    granted = [each for own in objects.values() for each in own if each.answer and each.kind == "claim"]
+    granted = [each for own in objects.values() for each in own if each.answer and each.kind in ("claim", "begin")]
     return {**verdicts, "tokens": tokens_grow([each for each in granted if "token" in (each.answer or {})])}
 
 

@@ -47,6 +47,11 @@ class History:
         answer = None if end is None else {"token": token, "until": end + lease} if token else {"taken": True}
         return self.add("claim", start, end, "task", id=id, over=over, lease=lease, wall=start, answer=answer)
 
+    def begin(self, start: int, end: int | None, version: int = 0, token: int | None = None) -> History:
+        answer = {"version": version, "changed": True, "token": token} if token else {"stale": True}
+        given = {"lease": 1000, "wall": start, "expect": ANY, "new": f"{start}"}
+        return self.add("begin", start, end, "task", answer=None if end is None else answer, **given)
+
     def release(self, claim: str, start: int, end: int) -> History:
         return self.add("release", start, end, "task", claim=claim, answer={"done": True})
 
@@ -152,6 +157,18 @@ def test_a_claim_that_was_not_answered_may_hold_the_task() -> None:
     assert unanswered().claim("y", 2, 3).claim("z", 4, 5, 2, over=ANY).sound
     assert not unanswered().claim("y", 2, 3).claim("z", 4, 5, 2).sound
     assert not unanswered().claim("y", 2, 3).claim("z", 4, 5, 1, over=ANY).sound, "token 1 is that of x"
+
+
+def test_a_task_is_begun_by_a_write_once_and_never_after_it_was_claimed() -> None:
+    begun = History().begin(0, 1, version=1, token=1)
+    assert begun.sound
+    assert begun.begin(2, 3).under(1, 4, 5, version=2).sound
+    assert not begun.begin(6, 7, version=3, token=2).sound
+    assert History().claim("x", 0, 1, 1).release("x", 2, 3).begin(4, 5).sound
+    assert not History().claim("x", 0, 1, 1).release("x", 2, 3).begin(4, 5, version=1, token=2).sound
+    assert not History().begin(0, 1).sound, "nobody had claimed it"
+    assert History().begin(0, None).claim("y", 2, 3).sound
+    assert not History().begin(0, None).claim("y", 2, 3).begin(4, 5, version=1, token=1).sound
 
 
 def test_a_search_that_is_given_up_says_so() -> None:
