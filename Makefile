@@ -4,6 +4,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+MOMENTS ?= 200
+BROKEN := operation-id ack-before-commit ttl-on-unaudited skipped-change mistaken-tenant
 NAMES ?= $(sort $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 
 .PHONY: demo test check bench faults package lock clean help
@@ -14,7 +16,7 @@ help:
 	@echo "make test    every test, on real servers"
 	@echo "make check   style, types, architecture"
 	@echo "make bench   every benchmark (NAMES=\"board recall\" for some)"
-	@echo "make faults  the tests that kill things"
+	@echo "make faults  the tests that kill things, 200 more kills under load, and builds that are broken on purpose"
 	@echo "make package a wheel, installed elsewhere and tried"
 
 .venv/.venv-made:
@@ -49,8 +51,12 @@ check: .venv/.dev-ready
 bench: .venv/.dev-ready
 	@set -e; for name in $(NAMES); do echo "== $$name"; $(PY) benchmarks/$$name.py; done
 
+# The campaign's own tests are what is run here at length: docs/faults.md.
 faults: .venv/.dev-ready
-	@$(PY) -m pytest tests/faults
+	@$(PY) -m pytest tests/faults --ignore=tests/faults/campaign
+	@$(PY) tests/faults/campaign --moments $(MOMENTS)
+	@for name in $(BROKEN); do $(PY) tests/faults/campaign --moments 10 --broken $$name; \
+		test $$? -eq 1 || { echo "a build that is broken by $$name was not found"; exit 1; }; done
 
 # What `pip install lousa && lousa demo` does, from a wheel of this checkout and with nothing of it on the path.
 package: .venv/.dev-ready

@@ -225,4 +225,4 @@ class Campaign:
     async def close(self) -> None:
         """Leave nothing running."""
         self._closing = True
-        await self.household.close()
+        await self.household.close(kindly=self._settling)

@@ -12,6 +12,7 @@ import random
 import shutil
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 
@@ -23,6 +24,10 @@ from .witness import KINDS
 
 _PAUSE = 0.5
 """Seconds of load between two moments."""
+NOT_FOUND = 3
+"""The exit code when a build was broken and that did not show."""
+FAILED = 70
+"""The exit code when the campaign itself went wrong."""
 _EVERY = 9
 """After so many moments an execution ends and another begins."""
 
@@ -60,7 +65,7 @@ async def run(asked: argparse.Namespace) -> int:
         await campaign.close()
         if not asked.keep:
             shutil.rmtree(folder, ignore_errors=True)
-    return report(campaign, asked.seed, time.monotonic() - began, happened, not_reached)
+    return report(campaign, asked.seed, asked.broken, time.monotonic() - began, happened, not_reached)
 
 
 async def _run(
@@ -95,7 +100,9 @@ async def _run(
     say(f"closing after {time.monotonic() - began:.1f} s")
 
 
-def report(campaign: Campaign, seed: int, took: float, happened: Counter[str], not_reached: Counter[str]) -> int:
+def report(
+    campaign: Campaign, seed: int, broken: str, took: float, happened: Counter[str], not_reached: Counter[str]
+) -> int:
     """Say what came of it; 1 when a promise was broken."""
     witness = campaign.witness
     rate = campaign.acknowledged_between / campaign.seconds_between if campaign.seconds_between else 0.0
@@ -123,6 +130,8 @@ def report(campaign: Campaign, seed: int, took: float, happened: Counter[str], n
         "seed": seed,
     }
     print(json.dumps(figures), flush=True)
+    if broken and not witness.found[BROKEN[broken][1]]:
+        return NOT_FOUND
     return int(bool(campaign.failures) or any(witness.found[kind] for kind in KINDS))
 
 
@@ -135,4 +144,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--broken", default="", choices=["", *BROKEN], metavar="NAME", help="break the product first")
     parser.add_argument("--keep", action="store_true", help="leave the home and the log of the children")
     parser.add_argument("--verbose", action="store_true", help="a line a moment")
-    sys.exit(asyncio.run(run(parser.parse_args(arguments))))
+    try:
+        code = asyncio.run(run(parser.parse_args(arguments)))
+    except Exception:
+        traceback.print_exc()
+        code = FAILED
+    sys.exit(code)

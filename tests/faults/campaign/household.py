@@ -89,11 +89,13 @@ class Household:
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
 
-    async def close(self) -> None:
-        """End every child and both servers."""
+    async def close(self, *, kindly: bool) -> None:
+        """End every child and both servers; kindly, if they have settled."""
         for child in self.children.values():
             child.expected = True
             child.tell({"do": "leave"})
+            if not kindly:
+                child.kill()
         _, late = await asyncio.wait([asyncio.create_task(c.gone.wait()) for c in self.children.values()], timeout=15)
         for child in self.children.values():
             if late:
