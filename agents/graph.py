@@ -38,14 +38,12 @@ async def revise(state: State, runtime: Runtime[Live]) -> Change:
 
 
 async def accept(state: State, runtime: Runtime[Live]) -> Change:
-    """The decision, with its reasons and evidence, written through."""
-    await runtime.context.decide(state["round"])
+    """The goal is reached. The decision is written with the run's end, when every node has had its turn."""
     return {}
 
 
 async def reject(state: State, runtime: Runtime[Live]) -> Change:
     """The same for a run that did not reach its goal."""
-    await runtime.context.decide(state["round"])
     return {}
 
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict, cast
 from uuid import UUID
 
+from ..infra.connections import Connection
 from ..infra.errors import PipelineError, RunFailed, TaskFailed
 from ..infra.identity import Principal
 from ..memory_layers.conversation.changes import RESERVED, TASK
+from ..memory_layers.execution.ledger import Entry
 from ..memory_layers.guard import LARGEST_VALUE
 from ..memory_layers.records import Json
 from .attempt import Exhausted, Step, attempt
@@ -191,14 +193,19 @@ class Live:
         self.tell("judged", round=round, agent="critic", text=turn)
         return turn
 
-    async def decide(self, round: int) -> None:
-        """Write the decision through, in the critic's name."""
-        verdict = self.verdict
-        if isinstance(verdict, (Accept, Reject)):
-            goal = json.dumps(self.goal, ensure_ascii=False)
-            asked = f"{self.pipeline.name} on {goal if len(goal) <= 500 else goal[:499] + '…'}"
-            desk = self._place.desk("critic", f"{RESERVED}decision/{round}", round)
-            await desk.decide(asked, verdict.decision, reasons=verdict.reasons, evidence=verdict.evidence)
+    async def end(self, status: Literal["accepted", "rejected"], result: Json) -> None:
+        """Write the decision through, in the critic's name, and in the same transaction that the run has ended."""
+        verdict = cast(Accept | Reject, self.verdict)
+        goal = json.dumps(self.goal, ensure_ascii=False)
+        asked = f"{self.pipeline.name} on {goal if len(goal) <= 500 else goal[:499] + '…'}"
+        desk = self._place.desk("critic", f"{RESERVED}decision/{self.rounds}", self.rounds)
+        decision = desk._decision(asked, verdict.decision, verdict.reasons, verdict.evidence)  # pyright: ignore[reportPrivateUsage]  # its own run's
+
+        async def along(connection: Connection) -> Sequence[Entry]:
+            return await self.services.executions.end(connection, desk.principal, self.execution, status, result)
+
+        # No fence is shown: the verdict lies on the board, so whoever else ends this run makes the same decision.
+        await self.services.router.remember(desk.principal, decision, operation=decision.id, along=along)
 
     async def failed(self, error: str) -> None:
         """Write that the run itself failed: when it goes on, what failed in the round without a verdict runs again."""

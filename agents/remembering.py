@@ -75,7 +75,7 @@ class Remembering:
         if parsed in (MemoryKind.FACT, MemoryKind.DECISION):
             way = "state_fact(subject, predicate, object)" if parsed is MemoryKind.FACT else "decide(question, outcome)"
             raise BadInput(f"a {parsed.value} is more than its text: use desk.{way}")
-        return await self._keep(
+        memory = self._memory(
             parsed,
             text,
             key=key,
@@ -90,6 +90,7 @@ class Remembering:
             sources=sources,
             metadata=metadata,
         )
+        return await self._keep(memory)
 
     async def state_fact(
         self,
@@ -127,7 +128,7 @@ class Remembering:
             qualifier=qualifier,
             object_is_entity=object_is_entity,
         )
-        return await self._keep(
+        memory = self._memory(
             MemoryKind.FACT,
             fact.sentence(),
             key=key,
@@ -141,6 +142,7 @@ class Remembering:
             sources=sources,
             metadata=metadata,
         )
+        return await self._keep(memory)
 
     async def decide(
         self,
@@ -153,20 +155,7 @@ class Remembering:
         key: str | None = None,
     ) -> Receipt:
         """Record a decision, its reasons and evidence, written through and kept for seven years."""
-        decided = to_json(outcome, "the outcome")
-        why, given = shape.texts("reasons", reasons), shape.items("evidence", evidence)
-        supports = [to_json(item, "the evidence") for item in given]
-        check_decision(question, decided, why, supports)
-        shown = decided if isinstance(decided, str) else json.dumps(decided, ensure_ascii=False)
-        return await self._keep(
-            MemoryKind.DECISION,
-            f"{question}: {shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + '…'}",
-            key=key,
-            about=question,
-            scope=scope,
-            value=decision_value(question, decided, why, supports),
-            sources=[item for item in given if isinstance(item, UUID)],
-        )
+        return await self._keep(self._decision(question, outcome, reasons, evidence, scope, key))
 
     async def forget(self, memory: UUID | str, reason: str, *, key: str | None = None) -> Receipt:
         """Withdraw a memory that this agent may change: no recall brings it back."""
@@ -219,7 +208,38 @@ class Remembering:
         async with self._services.connections.transaction(self.principal) as connection:
             return await self._services.knowledge.paths(connection, self.principal, a, b, as_of=as_of)
 
-    async def _keep(
+    async def _keep(self, memory: Memory) -> Receipt:
+        """Hand a memory to the router."""
+        return await self._services.router.remember(
+            self.principal, memory, operation=memory.id, fence=await shown(self._fence)
+        )
+
+    def _decision(
+        self,
+        question: str,
+        outcome: Json,
+        reasons: Sequence[str] = (),
+        evidence: Sequence[Evidence] = (),
+        scope: str | Scope = "shared",
+        key: str | None = None,
+    ) -> Memory:
+        """The memory that a decision is."""
+        decided = to_json(outcome, "the outcome")
+        why, given = shape.texts("reasons", reasons), shape.items("evidence", evidence)
+        supports = [to_json(item, "the evidence") for item in given]
+        check_decision(question, decided, why, supports)
+        said = decided if isinstance(decided, str) else json.dumps(decided, ensure_ascii=False)
+        return self._memory(
+            MemoryKind.DECISION,
+            f"{question}: {said if len(said) <= SHOWN else said[: SHOWN - 1] + '…'}",
+            key=key,
+            about=question,
+            scope=scope,
+            value=decision_value(question, decided, why, supports),
+            sources=[item for item in given if isinstance(item, UUID)],
+        )
+
+    def _memory(
         self,
         kind: MemoryKind,
         text: str,
@@ -237,13 +257,13 @@ class Remembering:
         expires_at: datetime | None = None,
         sources: Sequence[UUID | str] = (),
         metadata: Mapping[str, Json] | None = None,
-    ) -> Receipt:
-        """Hand a memory to the router, under an id that every attempt of this task gives it."""
+    ) -> Memory:
+        """A memory under an id that every attempt of this task gives it."""
         if shape.text("source", source) not in TRUST:
             raise BadInput(f"there is no source {source!r}; the sources are {', '.join(TRUST)}")
         operation = self._operations.next(key, of=f"{self.principal.agent} remember {kind} {about}")
         now = self._services.clock.now()
-        memory = Memory(
+        return Memory(
             id=operation,
             tenant=self.principal.tenant,
             owner=self.principal.agent,
@@ -263,7 +283,4 @@ class Remembering:
             expires_at=expires_at,
             sources=tuple(shape.identifier("each of sources", one) for one in shape.items("sources", sources)),
             metadata={} if metadata is None else metadata,
-        )
-        return await self._services.router.remember(
-            self.principal, memory, operation=operation, fence=await shown(self._fence)
         )

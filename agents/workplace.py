@@ -55,6 +55,7 @@ class Workplace:
         self._resumed = resumed
         self._lease = services.settings.lease.total_seconds()
         self._outside = Outside(services.effects, self._execution)
+        self._principals = {principal.agent: principal}
         self._board = self._own_board(principal.agent, run)
         self._claimed: set[str] = set()
         self._wrote: dict[str, dict[str, int]] = {}
@@ -119,7 +120,7 @@ class Workplace:
     ) -> Desk:
         """A desk under a claim, by default the run's; its operation ids derive from `of` and the round."""
         held = held or self._run
-        principal = replace(self._principal, agent=agent)
+        principal = self._as(agent)
         operations = Operations(self._execution, task=of, round=round)
         board = Board(
             self._services.connections,
@@ -146,7 +147,7 @@ class Workplace:
         """A board for the runtime's own fields, under a claim."""
         return Board(
             self._services.connections,
-            replace(self._principal, agent=agent),
+            self._as(agent),
             feed=self._services.feed,
             artifacts=self._services.artifacts,
             operations=Operations(self._execution),
@@ -154,6 +155,12 @@ class Workplace:
             fence=held.shown,
             reserved=True,
         )
+
+    def _as(self, agent: str) -> Principal:
+        """Who `agent` is in this run."""
+        if agent not in self._principals:
+            self._principals[agent] = replace(self._principal, agent=agent)
+        return self._principals[agent]
 
     def _note(self, hold: Hold) -> None:
         board = hold.desk.board

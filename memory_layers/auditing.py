@@ -101,6 +101,7 @@ class BoardAudit:
     async def copy(self, tenant: str, execution: UUID, through: str) -> tuple[str, bool]:
         """Copy the changes after `through`; how far the ledger is now, and whether that is the end of the stream."""
         while changes := await self._feed.drain(tenant, execution, before(through), _PAGE):
+            more = len(changes) == _PAGE
             if changes[0].cursor == through:
                 if not await self._same(tenant, execution, changes.pop(0)):
                     await self._lost(tenant, execution, through)
@@ -113,6 +114,11 @@ class BoardAudit:
                 self._copied.clear()
             self._copied[execution] = (through, changes[-1].operation)
             await self._feed.trim(tenant, execution, through, _KEPT_CHANGES)
+            if not more:
+                break
+        else:
+            if through != START and 0 < await self._feed.last(tenant, execution) < number_of(through):
+                await self._lost(tenant, execution, through)
         return through, True
 
     async def collect(self) -> None:
@@ -135,7 +141,7 @@ class BoardAudit:
             await self._look_through(tenant, execution, through)
         through, complete = await self.copy(tenant, execution, through)
         if over and complete and await self._feed.expire(tenant, execution, through, self._kept):
-            async with self._connections.system_transaction(tenant) as connection:
+            async with self._connections.system_transaction(tenant, pipelined=True) as connection:
                 await connection.execute(QUERIES["drained"], {"id": execution, "through": through})
             self._copied.pop(execution, None)
 
@@ -170,7 +176,7 @@ class BoardAudit:
         await self._feed.found(tenant, execution)
 
     async def _enter(self, tenant: str, execution: UUID, through: str, changes: Sequence[StoredChange]) -> bool:
-        async with self._connections.system_transaction(tenant) as connection:
+        async with self._connections.system_transaction(tenant, pipelined=True) as connection:
             cursor = await connection.execute(QUERIES["lock_audit"], {"id": execution})
             row = await cursor.fetchone()
             if row is None or row[0] != through:

@@ -210,7 +210,7 @@ async def _drive(
         )
         try:
             with span("invoke_workflow", {"gen_ai.agent.name": pipeline.name, "lousa.execution": str(execution)}):
-                await _until_lost(_through(pipeline, live), run.lost, execution)
+                return await _until_lost(_whole(services, pipeline, live), run.lost, execution)
         except (ServerUnavailable, ExecutionBusy):
             raise  # nothing was decided
         except (PipelineError, RunFailed) as error:
@@ -226,7 +226,6 @@ async def _drive(
             )
             await _fail(services, live, failed)
             raise failed from error
-        return await _end(services, live)
 
 
 @contextmanager
@@ -269,7 +268,13 @@ async def _through(pipeline: Pipeline, live: Live) -> None:
         raise PipelineError("the graph came to its end without a verdict: keep the nodes plan, work and critique in it")
 
 
-async def _until_lost(going: Coroutine[None, None, None], lost: asyncio.Future[None], execution: UUID) -> None:
+async def _whole(services: Services, pipeline: Pipeline, live: Live) -> Result:
+    """The graph and the end."""
+    await _through(pipeline, live)
+    return await _end(services, live)
+
+
+async def _until_lost(going: Coroutine[None, None, Result], lost: asyncio.Future[None], execution: UUID) -> Result:
     """Let it go on as long as the run is this process's own.
 
     Raises:
@@ -300,7 +305,7 @@ async def _end(services: Services, live: Live) -> Result:
     status = "accepted" if isinstance(ended, Accept) else "rejected"
     written = write_verdict(ended)
     kept: dict[str, Json] = {name: written[name] for name in ("decision", "reasons", "evidence")}
-    await services.executions.finish(live.principal, live.execution, status, {**kept, "rounds": live.rounds})
+    await live.end(status, {**kept, "rounds": live.rounds})
     live.run.forget()  # nobody takes up what has ended: the claim may lapse
     live.tell("ended", round=live.rounds, text=status)
     return _result(services, live, status, kept)

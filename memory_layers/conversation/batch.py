@@ -1,9 +1,10 @@
 """Batching: mutations that are wanted while others are under way go to the server together.
 
-A lone call is sent at once and pays nothing. When many tasks write at the same time, those that find `LANES` trips
-under way wait for the next one and share it: one connection, one sync of the server's file, one waking of this
-process. Each call still gets its own answer. Nothing here is needed for correctness: a trip that is sent again after a
-lost reply meets the answers of the first by its operation ids.
+A lone call is sent at once and pays nothing. Calls that are made in the same turn of the event loop go together, as the
+results of workers that were started together do, and those that find `LANES` trips under way wait for the next one and
+share it: one connection, one sync of the server's file, one waking of this process. Each call still gets its own
+answer. Nothing here is needed for correctness: a trip that is sent again after a lost reply meets the answers of the
+first by its operation ids.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Batch:
         self._connections = connections
         self._waiting: deque[tuple[Call, asyncio.Future[object]]] = deque()
         self._under_way = 0
+        self._gathering = False
         self._trips: set[asyncio.Task[None]] = set()
 
     async def run(self, script: Script, keys: Sequence[str | bytes], *arguments: str | bytes | int) -> object:
@@ -35,15 +37,27 @@ class Batch:
         Raises:
             ServerUnavailable: the server did not answer, or cannot write.
         """
-        if self._under_way < LANES and not self._waiting:
-            self._under_way += 1
-            try:
-                return await script(self._connections.redis, keys, *arguments)
-            finally:
-                self._arrived()
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self._waiting.append(((script, keys, arguments), answer))
+        if self._under_way == LANES or self._waiting or self._gathering:
+            self._waiting.append(((script, keys, arguments), answer))
+            return await answer
+        self._under_way += 1
+        try:
+            await self._gather()
+            if not self._waiting:
+                return await script(self._connections.redis, keys, *arguments)
+            self._waiting.appendleft(((script, keys, arguments), answer))
+        finally:
+            self._arrived()
         return await answer
+
+    async def _gather(self) -> None:
+        """Let whoever wants to go at this very moment come along."""
+        self._gathering = True
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._gathering = False
 
     async def close(self) -> None:
         """Wait for what is under way."""

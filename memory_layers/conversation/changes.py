@@ -103,6 +103,7 @@ class StoredChange:
         )
 
 
+@lru_cache(maxsize=1_000)
 def author(principal: Principal) -> bytes:
     """Who makes a change, as it is kept with each."""
     return encode({"agent": principal.agent, "session": principal.session}, "the principal")

@@ -190,11 +190,11 @@ async def test_a_tracer_sees_nodes_and_tasks_and_no_content(runtime: Runtime):
         async def on_chain_end(self, outputs: Any, **more: Any) -> None:
             seen.append(("", str(outputs)))
 
-    result = await runtime.run(doubling(callbacks=[Tracer()], name="secretive"), [4242])
-    assert result.decision == 8484
+    result = await runtime.run(doubling(callbacks=[Tracer()], name="secretive"), [4242424242424242])
+    assert result.decision == 8484848484848484
     names = {name for name, _ in seen}
     assert {"secretive", "plan", "work", "double", "critique", "accept"} <= names
-    assert not [words for _, words in seen if "4242" in words or "8484" in words]
+    assert not [words for _, words in seen if "4242424242" in words or "8484848484" in words]
 
 
 async def test_the_decision_is_in_the_record_with_its_reasons(runtime: Runtime):

@@ -29,6 +29,23 @@ async def test_of_writes_under_way_at_once_each_gets_its_own_answer(room: Any) -
     assert isinstance(answers[-1], Stale)
 
 
+async def test_what_is_written_in_the_same_turn_of_the_loop_shares_one_trip(
+    room: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board: Board = room.board()
+    trips: list[int] = []
+    call_all = batches.call_all
+
+    async def counted(client: Any, calls: Any) -> list[object]:
+        trips.append(len(calls))
+        return await call_all(client, calls)
+
+    monkeypatch.setattr(batches, "call_all", counted)
+    await asyncio.gather(*(board.write(f"f{number}", number) for number in range(10)))
+    await board.write("alone", 1)
+    assert trips == [10]
+
+
 async def test_a_server_that_forgot_its_scripts_is_told_again(room: Any) -> None:
     board: Board = room.board()
     await board.write("warm", 1)
@@ -61,10 +78,13 @@ async def test_a_trip_that_fails_fails_for_all_who_shared_it_and_for_nobody_else
 
     with monkeypatch.context() as patch:
         patch.setattr(batches, "call_all", lost)
+        alone = asyncio.create_task(board.write("alone", 1))
+        while not room.feed.batch._under_way:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # it has left, and nobody can come along any more
         writes = (board.write(f"f{number}", number) for number in range(10))
         answers = await asyncio.gather(*writes, return_exceptions=True)
-    assert [type(answer) for answer in answers] == [Written] * batches.LANES + [ServerUnavailable] * (
-        10 - batches.LANES
-    )
+    assert [type(answer) for answer in answers] == [ServerUnavailable] * 10
+    assert isinstance(await alone, Written)
     answers = await asyncio.gather(*(board.write(f"f{number}", number, expect=ANY) for number in range(10)))
     assert all(isinstance(answer, Written) for answer in answers)
