@@ -35,7 +35,7 @@ from ..infra.retry import retrying
 from ..infra.settings import Settings
 from . import fencing, guard
 from .auditing import BoardAudit
-from .commit import Committer, Outcome, Write, owed
+from .commit import Along, Committer, Outcome, Write, owed
 from .context.pgvector import ContextLayer
 from .conversation.claims import Fence
 from .conversation.feed import Feed
@@ -94,9 +94,17 @@ class Router:
         stack.push_async_callback(self._let_project)
 
     async def remember(
-        self, principal: Principal, memory: Memory, *, operation: UUID, fence: Fence | None = None
+        self,
+        principal: Principal,
+        memory: Memory,
+        *,
+        operation: UUID,
+        fence: Fence | None = None,
+        along: Along | None = None,
     ) -> Receipt:
         """Write a memory, under the id of its operation; a repeat gets the first answer.
+
+        `along` is done in the same transaction, so with it every write is a write-through.
 
         Raises:
             BadInput: the memory cannot be written as it is.
@@ -111,9 +119,9 @@ class Router:
             if fence is not None:
                 await self._check(principal, fence)
             share = await self._room(principal.tenant, policy)
-            if policy.write == "back":
+            if policy.write == "back" and along is None:
                 return await self._back(principal, admitted, operation, fence, share)
-            receipt = await self._through(principal, admitted, operation)
+            receipt = await self._through(principal, admitted, operation, along)
             await self._brake.held(share, "through")
             return receipt
 
@@ -170,23 +178,24 @@ class Router:
         await self._journal.append(principal.tenant, entry, share)
         return self._receipt(principal, Outcome(id=memory.id, state="journaled"))
 
-    async def _through(self, principal: Principal, memory: Memory, operation: UUID) -> Receipt:
+    async def _through(self, principal: Principal, memory: Memory, operation: UUID, along: Along | None) -> Receipt:
         if memory.sources:
             await self.caught_up(principal, self._deadline)  # a source that still waits would vouch for nothing
         trace_id, span_id = telemetry.current_ids()
         write = Write(operation=operation, memory=memory, trace_id=trace_id, span_id=span_id)
-        outcome = await self._commit(principal, write)
+        outcome = await self._commit(principal, write, along)
         if outcome.owed and outcome.id == memory.id:
             outcome = replace(outcome, owed=await self._project(principal.tenant, memory, outcome.owed))
         return self._receipt(principal, outcome)
 
-    async def _commit(self, principal: Principal, write: Write) -> Outcome:
+    async def _commit(self, principal: Principal, write: Write, along: Along | None) -> Outcome:
         async def attempt() -> Outcome:
             (outcome,) = await self._committer.commit(
                 lambda: self._connections.transaction(principal, pipelined=True),
                 principal,
                 [write],
                 due_after=self._deadline * 5,
+                along=along,
             )
             return outcome
 
