@@ -68,7 +68,7 @@ async def routing(redis_url: str, postgres_url: str, **settings: Any) -> AsyncGe
         yield connections, router
 
 
-def memory(who: Principal, number: int, kind: MemoryKind = MemoryKind.SEMANTIC) -> Memory:
+def memory(who: Principal, number: int, kind: MemoryKind = MemoryKind.SEMANTIC, *, words: str = "") -> Memory:
     now, identifier = datetime.now(UTC), new_id()
     return Memory(
         id=identifier,
@@ -78,7 +78,7 @@ def memory(who: Principal, number: int, kind: MemoryKind = MemoryKind.SEMANTIC) 
         execution=who.execution,
         scope=SHARED,
         kind=kind,
-        text=f"memory number {number} of {identifier}",
+        text=f"memory number {number} of {identifier} {words}".strip(),
         occurred_at=now,
         recorded_at=now,
     )
