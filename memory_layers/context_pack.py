@@ -1,9 +1,10 @@
 """A prompt's context, packed: what holds always first, then what is known, what was found, and what was said last.
 
 Rules and blocks always come before anything else and may take the whole budget, because they must not be crowded out;
-when it is too small for them, their heading says so, and `Context.rules_left_out` says which. Then facts; then whatever
-else was found, best first; the window comes last, nearest to the question. A section is cut where the budget ends, the
-window at its old end. Every line of a memory ends with the id it can be cited by.
+when it is too small for them, their heading says so, and `Context.rules_left_out` says which. Then facts, and apart
+from them those that are to be confirmed; then whatever else was found, best first; the window comes last, nearest to
+the question. A section is cut where the budget ends, the window at its old end. Every line of a memory ends with the id
+it can be cited by.
 """
 
 from __future__ import annotations
@@ -20,9 +21,16 @@ from .conversation.window import Turn
 from .records import Hit, MemoryKind
 
 Language = Literal["en", "pt"]
-_HEADINGS: dict[Language, tuple[str, str, str, str, str]] = {
-    "en": ("Rules", "Rules (not all fit)", "Facts", "What is known", "Last said"),
-    "pt": ("Regras", "Regras (nem todas couberam)", "Fatos", "O que se sabe", "Dito por último"),
+_HEADINGS: dict[Language, tuple[str, str, str, str, str, str]] = {
+    "en": ("Rules", "Rules (not all fit)", "Facts", "Possibly outdated, verify", "What is known", "Last said"),
+    "pt": (
+        "Regras",
+        "Regras (nem todas couberam)",
+        "Fatos",
+        "Talvez desatualizado, verifique",
+        "O que se sabe",
+        "Dito por último",
+    ),
 }
 ALWAYS = frozenset({MemoryKind.PROCEDURAL, MemoryKind.BLOCK})
 """The kinds that are in every context, as far as the reader may see them."""
@@ -68,7 +76,7 @@ def pack(
         BadInput: no budget, or a language without headings.
     """
     check_frame(budget, language)
-    rules, some_rules, facts, known, said = _HEADINGS[language]
+    rules, some_rules, facts, doubtful, known, said = _HEADINGS[language]
     every = {hit.id: hit for hit in hits}.values()
     always = [hit for hit in every if hit.kind in ALWAYS]
     spoken = [f"{turn.role}: {_words(turn.body)}" for turn in turns]
@@ -79,7 +87,9 @@ def pack(
     rules_left_out = tuple(hit.id for hit in always if hit.id not in held)
     reserve = min(sheet.cost(said, spoken), int(budget * WINDOW_SHARE), budget - sheet.used)
     sheet.limit = budget - reserve
-    sheet.section(facts, [hit for hit in every if hit.kind is MemoryKind.FACT])
+    stated = [hit for hit in every if hit.kind is MemoryKind.FACT]
+    sheet.section(facts, [hit for hit in stated if not hit.to_confirm])
+    sheet.section(doubtful, [hit for hit in stated if hit.to_confirm])
     sheet.section(known, [hit for hit in every if hit.kind not in ALWAYS and hit.kind is not MemoryKind.FACT])
     sheet.limit = budget
     sheet.window(said, spoken)

@@ -258,6 +258,7 @@ def _hit(score: float, ranked: Ranked, memory: Memory, *, also: tuple[UUID, ...]
         metadata=memory.metadata,
         also=also,
         via=ranked.via,
+        to_confirm=memory.to_confirm,
     )
 
 

@@ -128,7 +128,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One durable record. `id` is a UUIDv7; `trust` lies in 0…1; `scope` names who may see it besides `owner`."""
+    """One durable record. `id` is a UUIDv7; `trust` lies in 0…1; `scope` names who may see it besides `owner`.
+
+    `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on.
+    """
 
     id: UUID
     tenant: str
@@ -150,13 +153,15 @@ class Memory:
     expires_at: datetime | None = None
     sources: tuple[UUID, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    to_confirm: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One memory that a recall found. `score` orders hits of one recall and means nothing beyond it.
 
-    `also` are the ids of near-identical memories folded into this one; `via` names the ways it was found.
+    `also` are the ids of near-identical memories folded into this one; `via` names the ways it was found; `to_confirm`
+    says of a fact that it was last stated too long ago to be relied on.
     """
 
     id: UUID
@@ -174,6 +179,7 @@ class Hit:
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     also: tuple[UUID, ...] = ()
     via: tuple[str, ...] = ()
+    to_confirm: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -232,9 +232,11 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
     policy = table()
     router = Router(connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings)
     await router.start(stack)
-    consolidation = Consolidation(connections, policy, {2: context, 3: knowledge}, clock=given)
+    held = {2: context, 3: knowledge}
+    consolidation = Consolidation(connections, policy, held, clock=given)
     if settings.consolidate:
-        await Schedule(consolidation, settings.consolidate_every).start(stack)
+        # Over every tenant, and so by the server's hour: a program that plays with time does so for itself.
+        await Schedule(Consolidation(connections, policy, held), settings.consolidate_every).start(stack)
     services = Services(
         connections=connections,
         settings=settings,

@@ -236,6 +236,7 @@ def _memory(row: _Row) -> Memory:
         expires_at=row["expires_at"],
         sources=tuple(row["sources"]),
         metadata=row["metadata"],
+        to_confirm=row.get("to_confirm", False),
     )
 
 

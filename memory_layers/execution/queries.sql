@@ -36,7 +36,8 @@ SELECT id, content_key FROM held
 
 -- fetch_memories: What a recall may bring back; row-level security decides who sees it, this what is valid.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata
+    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = ANY (%(ids)s)
   AND (expires_at IS NULL OR expires_at > %(now)s)
@@ -49,7 +50,8 @@ WHERE id = ANY (%(ids)s)
 
 -- standing_memories: All of some kinds that the caller may see and that hold now, the newest confirmed first.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata
+    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE tenant = current_tenant() AND kind = ANY (%(kinds)s) AND status IN ('live', 'contested')
   AND (expires_at IS NULL OR expires_at > %(now)s)
@@ -57,13 +59,15 @@ ORDER BY confirmed_at DESC, id DESC
 
 -- get_memories: Whatever its status, for those who may see it.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata
+    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = ANY (%(ids)s)
 
 -- lock_memory: One memory, held until the transaction ends, so that two changes of its status take turns.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata
+    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = %(id)s
 FOR UPDATE

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,6 +16,9 @@ import psycopg
 import pytest
 from lousa import Runtime
 from lousa.consolidation.contract import ORDER, Counts
+from lousa.consolidation.run import Consolidation
+from lousa.consolidation.schedule import Schedule
+from lousa.infra.clock import Clock, ManualClock
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import BadInput
 from lousa.runtime.cli import main
@@ -141,3 +145,30 @@ async def test_a_schedule_can_be_left_out(servers: Endpoints, tmp_path: Path) ->
         ):
             running = [task.get_name() for task in asyncio.all_tasks()]
             assert ("lousa: consolidation" in running) is wanted
+
+
+async def test_a_program_that_plays_with_time_does_so_for_its_own_tenant(
+    servers: Endpoints, tmp_path: Path, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Clock | None] = []
+
+    def made(self: Schedule, consolidation: Consolidation, every: timedelta) -> None:
+        seen.append(consolidation.clock)
+
+    async def started(self: Schedule, stack: object) -> None:
+        return
+
+    monkeypatch.setattr(Schedule, "__init__", made)
+    monkeypatch.setattr(Schedule, "start", started)
+    far = ManualClock(datetime.now(UTC) + timedelta(days=900))
+    where: dict[str, Any] = {
+        "redis_url": servers.redis_url,
+        "postgres_url": servers.postgres_url,
+        "home": tmp_path,
+        "tenant": tenant,
+    }
+    async with library.open(**where) as runtime:
+        await (await runtime.desk().remember("a word")).settled()
+    async with library.open(clock=far, **where) as runtime:
+        assert (await runtime.consolidate(["expire"])).steps["expire"].changed == 1
+    assert seen == [None, None]

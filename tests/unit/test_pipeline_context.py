@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 from lousa.infra.errors import BadInput
 from lousa.infra.ids import new_id
-from lousa.memory_layers.context_pack import count_tokens, pack
+from lousa.memory_layers.context_pack import Language, count_tokens, pack
 from lousa.memory_layers.conversation.window import Turn
 from lousa.memory_layers.records import Hit, MemoryKind
 
@@ -52,6 +53,21 @@ def test_rules_first_then_facts_then_what_was_found_and_the_window_last():
     ]
     assert context.cited == (HITS[2].id, HITS[1].id, HITS[0].id)
     assert context.left_out == 0 and str(context) == context.text
+
+
+@pytest.mark.parametrize(
+    ("language", "headings"),
+    [("en", ["## Facts", "## Possibly outdated, verify"]), ("pt", ["## Fatos", "## Talvez desatualizado, verifique"])],
+)
+def test_facts_that_are_to_be_confirmed_stand_apart(language: Language, headings: list[str]):
+    old = replace(hit(MemoryKind.FACT, "Ana · city · Natal"), to_confirm=True)
+    lines = pack([old, HITS[1]], budget=1_000, language=language).text.splitlines()
+    assert lines == [
+        headings[0],
+        f"- Ana · role · lawyer [{HITS[1].id}]",
+        headings[1],
+        f"- Ana · city · Natal [{old.id}]",
+    ]
 
 
 @pytest.mark.parametrize("budget", [1, 5, 20, 25, 40, 60, 90, 200])
