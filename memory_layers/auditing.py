@@ -21,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -76,16 +76,18 @@ class BoardAudit:
 
     async def round(self) -> None:
         """Copy what every open board owes, and let go of those that are over."""
-        last, unaudited = _LAST, 0
-        while boards := await self._boards("open_boards", before=last, limit=_BOARDS):
-            last = boards[-1][0]
-            standing = await self._feed.standing([(tenant, execution) for execution, tenant, _, _ in boards])
-            for board, (number, lost) in zip(boards, standing, strict=True):
-                _, _, through, over = board
-                unaudited += max(0, number - number_of(through))
-                if over or lost or number != number_of(through):
-                    await self._attend(board, lost=lost)
+        unaudited = 0
+        async for board, number, audited, lost in self._standing():
+            _, _, through, over = board
+            unaudited += _lacking(board, number, audited)
+            if over or lost or number != number_of(through):
+                await self._attend(board, lost=lost)
         telemetry.level("lousa.board.unaudited", unaudited)
+
+    async def unaudited(self) -> dict[tuple[str, UUID], int]:
+        """How many changes the ledger lacks, of those boards of which it lacks some."""
+        found = [(board, _lacking(board, number, audited)) async for board, number, audited, _ in self._standing()]
+        return {(tenant, execution): lacking for (execution, tenant, _, _), lacking in found if lacking}
 
     async def catch_up(self, tenant: str, execution: UUID, within: timedelta) -> bool:
         """Copy all that a board owes now; False when time is over while another relay is at it."""
@@ -129,6 +131,14 @@ class BoardAudit:
         for tenant in tenants:
             async with self._connections.system_transaction(tenant) as connection:
                 await artifacts.collect(connection)
+
+    async def _standing(self) -> AsyncGenerator[tuple[Board, int, int, bool]]:
+        last = _LAST
+        while boards := await self._boards("open_boards", before=last, limit=_BOARDS):
+            last = boards[-1][0]
+            standing = await self._feed.standing([(tenant, execution) for execution, tenant, _, _ in boards])
+            for board, stands in zip(boards, standing, strict=True):
+                yield board, *stands
 
     async def _boards(self, query: str, **parameters: object) -> list[Board]:
         async with self._connections.system_transaction("") as connection:
@@ -192,6 +202,10 @@ class BoardAudit:
         taken = [(found.subject, found.digest) for change in changes if (found := change.artifact)]
         if taken:
             await artifacts.take_up(connection, tenant, taken)
+
+
+def _lacking(board: Board, number: int, audited: int) -> int:
+    return max(0, number - max(audited, number_of(board[2])))
 
 
 def _id(execution: UUID, change: StoredChange) -> UUID:

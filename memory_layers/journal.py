@@ -259,6 +259,15 @@ class Journal:
         """How many dead letters a tenant has."""
         return cast(int, await command(self._connections.redis, "XLEN", dead_letters(tenant)))
 
+    async def all_buried(self, tenants: Sequence[str]) -> dict[str, int]:
+        """How many dead letters these tenants have; without those that have none."""
+        found: dict[str, int] = {}
+        for some in _portions(tenants):
+            asked = [("XLEN", dead_letters(tenant)) for tenant in some]
+            replies = cast(list[int], await at_once(self._connections.redis, *asked))
+            found |= {tenant: count for tenant, count in zip(some, replies, strict=True) if count}
+        return found
+
     async def renew(self, relay: str) -> None:
         """This relay lives."""
         lease = ("SET", _lease(relay), "1", "PX", int(LEASE.total_seconds() * 1000))

@@ -26,10 +26,9 @@ from ..infra.settings import Settings
 from ..infra.sql import load_queries
 from ..memory_layers.conversation.keys import board_keys
 from ..memory_layers.embedding import load as load_embedder
-from ..memory_layers.journal import Journal
+from .check import Check
 from .deserted import deserted
 
-State = Literal["ok", "note", "wrong"]
 Row = Mapping[str, Any]
 
 TOO_LARGE = 10 * 1024
@@ -40,15 +39,6 @@ PATIENCE = 5.0
 """Seconds that the relay of this very process gets before something is called owed."""
 
 _QUERIES = load_queries(__package__ or "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was looked at."""
-
-    what: str
-    state: State
-    said: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +79,7 @@ def _readable(name: str, value: object) -> str:
 
 
 async def examine(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
-    """Everything that can be looked at while the servers answer."""
+    """Everything that can be looked at while the servers answer, but for debts (`owed`)."""
     yield _space(settings)
     async for check in _redis(settings, connections):
         yield check
@@ -212,22 +202,9 @@ async def _work(connections: Connections) -> AsyncIterator[Check]:
     if standing["undrained"]:
         said = f"{standing['undrained']} ended executions have changes that the ledger still lacks"
         yield Check(what="audit", state="wrong", said=f"{said}: keep a process open, its relay copies them")
-    async for check in _journals(connections):
-        yield check
     for check in debts_owed(debts):
         yield check
     yield await _large_values(connections, boards)
-
-
-async def _journals(connections: Connections) -> AsyncIterator[Check]:
-    journal = Journal(connections)
-    tenants = sorted(await journal.tenants())
-    waiting = sum([await journal.length(tenant) for tenant in tenants])
-    yield Check(what="journal", state="ok", said=f"{waiting} acknowledged writes wait for their layers")
-    dead = {tenant: count for tenant in tenants if (count := await journal.buried(tenant))}
-    if dead:
-        said = ", ".join(f"{count} of tenant {tenant!r}" for tenant, count in dead.items())
-        yield Check(what="dead letters", state="wrong", said=f"writes that could not be committed: {said}")
 
 
 def debts_owed(debts: Sequence[Row]) -> Iterator[Check]:

@@ -31,3 +31,6 @@ SELECT layer, count(*) AS owed,
 FROM lousa.debt
 GROUP BY layer
 ORDER BY layer
+
+-- debts_by_tenant: how many memories of each tenant wait for their vectors
+SELECT tenant, count(*) FROM lousa.debt WHERE layer = 'context' GROUP BY tenant

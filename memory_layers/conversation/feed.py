@@ -118,11 +118,14 @@ class Feed:
         reply = await command(self._connections.redis, "XRANGE", key, f"({after}", "+", "COUNT", count)
         return entries_of(reply)
 
-    async def standing(self, boards: Sequence[tuple[str, UUID]]) -> list[tuple[int, bool]]:
-        """Of each board the number of its last change, 0 when it has none, and whether its server lost some."""
-        asked = [("HMGET", board_keys(*board).operations, "last", "lost") for board in boards]
+    async def standing(self, boards: Sequence[tuple[str, UUID]]) -> list[tuple[int, int, bool]]:
+        """Of each board the numbers of its last change and of the last that it knows to be audited, 0 for none.
+
+        And whether its server lost some that nobody looked for yet.
+        """
+        asked = [("HMGET", board_keys(*board).operations, "last", "audited", "lost") for board in boards]
         replies = cast(list[list[bytes | None]], await at_once(self._connections.redis, *asked) if asked else [])
-        return [(int(last or 0), lost is not None) for last, lost in replies]
+        return [(int(last or 0), int(audited or 0), lost is not None) for last, audited, lost in replies]
 
     async def trim(self, tenant: str, execution: UUID, audited_through: str, keep: int) -> int:
         """Tell the board how far it is audited, and remove audited changes but the newest `keep`; how many went."""

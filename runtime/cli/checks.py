@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ...infra.errors import LousaError
-from ..doctor import Check, examine, in_force
+from ...memory_layers.pressure import Marks
+from ..check import Check
+from ..doctor import examine, in_force
 from ..output import emit, show, table
+from ..owed import Debts, findings, look
 from .frame import UNWELL, Frame
 
 SIGNS = {"ok": "✓", "note": "·", "wrong": "✗"}
@@ -16,14 +19,17 @@ async def doctor(frame: Frame, *, json: bool) -> int:
     given = {name for name, value in (("home", frame.home), ("tenant", frame.tenant)) if value is not None}
     lines = in_force(settings, frozenset(given))
     checks: list[Check] = []
+    debts: Debts | None = None
     try:
         async with frame.open() as runtime:
             checks += [check async for check in examine(settings, runtime.services.connections)]
+            debts = await look(runtime.services.connections)
+            checks += findings(debts, Marks.of(settings))
     except LousaError as error:
         checks.append(Check(what="open", state="wrong", said=str(error)))
     wrong = sum(check.state == "wrong" for check in checks)
     if json:
-        emit({"well": not wrong, "settings": lines, "checks": checks})
+        emit({"well": not wrong, "settings": lines, "checks": checks, "debts": debts})
     else:
         show(
             table("setting", "value", "from", rows=[(line.variable, line.value, line.origin) for line in lines]),

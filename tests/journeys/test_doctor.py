@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lousa.infra.connections import Connections
 from lousa.infra.identity import Principal
+from lousa.infra.ids import new_id
 from lousa.infra.settings import Settings, load
 from lousa.memory_layers.conversation.keys import board_keys
 from lousa.memory_layers.conversation.script import command
-from lousa.memory_layers.journal import TENANTS, dead_letters
+from lousa.memory_layers.journal import TENANTS, Journal, dead_letters, journal_keys
+from lousa.memory_layers.pressure import Marks
 from lousa.runtime import doctor
-from lousa.runtime.doctor import Check, debts_owed, eviction, examine, in_force, redis_promise
+from lousa.runtime.check import Check
+from lousa.runtime.doctor import debts_owed, eviction, examine, in_force, redis_promise
+from lousa.runtime.owed import Debts, Owed, findings, look
 
 
 @pytest.mark.parametrize(
@@ -64,13 +69,11 @@ async def found(settings: Settings, connections: Connections, what: str) -> list
     return [check async for check in examine(settings, connections) if check.what == what]
 
 
-async def test_letters_that_could_not_be_delivered_are_shown(
-    settings: Settings, connections: Connections, tenant: str
-) -> None:
+async def test_letters_that_could_not_be_delivered_are_shown(connections: Connections, tenant: str) -> None:
     await command(connections.redis, "SADD", TENANTS, tenant)
     await command(connections.redis, "XADD", dead_letters(tenant), "*", "place", "1-0")
     try:
-        (check,) = await found(settings, connections, "dead letters")
+        (check,) = [each for each in findings(await look(connections), Marks()) if each.what == "dead letters"]
         assert check.state == "wrong" and f"1 of tenant {tenant!r}" in check.said
     finally:
         await command(connections.redis, "DEL", dead_letters(tenant))
@@ -126,3 +129,54 @@ def test_a_store_of_another_model_is_wrong(settings: Settings) -> None:
     assert theirs.state == "wrong" and "another model" in theirs.said and "LOUSA_EMBEDDER" in theirs.said
     missing = doctor.embedder_check(load(embedder="no.such:thing"), [])
     assert missing.state == "wrong"
+
+
+async def test_what_each_tenant_owes_is_counted_and_nothing_is_changed_by_looking(
+    connections: Connections, principal: Principal
+) -> None:
+    tenant, execution, journal = principal.tenant, principal.execution, Journal(connections)
+    assert execution is not None
+    await journal.renew("a-relay-that-lives")
+    await journal.adopt([tenant])
+    for _ in range(3):
+        await command(connections.redis, "XADD", journal_keys(tenant)[0], "*", "body", "x")
+    await command(connections.redis, "SET", journal_keys(tenant)[1], 15)
+    await command(connections.redis, "HSET", board_keys(tenant, execution).operations, "last", 7, "audited", 2)
+    async with connections.system_transaction(tenant) as connection:
+        await connection.execute(
+            "INSERT INTO debt (tenant, memory, layer) VALUES (%s, %s, 'context')", (tenant, new_id())
+        )
+    for _ in range(2):
+        debts = await look(connections)
+        (owed,) = [each for each in debts.tenants if each.tenant == tenant]
+        assert debts.relays >= 1
+        assert (owed.entries, owed.bytes, owed.vectors, owed.unaudited, owed.most_unaudited) == (3, 15, 1, 5, 5)
+        assert owed.oldest is not None and 0 <= owed.oldest < 60
+    await journal.resign("a-relay-that-lives")
+
+
+@pytest.mark.parametrize(
+    ("debt", "state", "words"),
+    [
+        ({"entries": 40}, [], ""),
+        ({"entries": 60, "oldest": 61.0}, ["wrong"], "60 acknowledged writes wait for the record, the oldest for 61 s"),
+        ({"bytes": 100}, ["wrong"], "writes are refused"),
+        ({"vectors": 60}, ["wrong"], "use a faster embedder"),
+        ({"unaudited": 500, "most_unaudited": 40}, [], ""),
+        ({"unaudited": 60, "most_unaudited": 60}, ["wrong"], "writers are slowed"),
+    ],
+)
+def test_a_debt_over_its_soft_mark_is_wrong_and_says_the_way_out(
+    debt: dict[str, Any], state: list[str], words: str
+) -> None:
+    none: dict[str, Any] = {"entries": 0, "bytes": 0, "oldest": None, "vectors": 0, "unaudited": 0, "most_unaudited": 0}
+    owed = Owed(tenant="acme", dead_letters=0, **{**none, **debt})
+    marks = Marks(entries=100, bytes=100, vectors=100, changes=100)
+    told = [each for each in findings(Debts(relays=1, tenants=[owed]), marks) if each.what == "back-pressure"]
+    assert [each.state for each in told] == state
+    assert all(words in each.said and "'acme'" in each.said and "LOUSA_DEBT_" in each.said for each in told)
+
+
+def test_no_relay_is_wrong() -> None:
+    (relay, _) = findings(Debts(relays=0, tenants=[]), Marks())
+    assert (relay.what, relay.state) == ("relay", "wrong")
