@@ -34,6 +34,7 @@ from ..embedding import Embedder
 from ..records import Json, Memory
 from .halves import Halves
 from .lexicon import Lexicon
+from .recent import Recent
 from .terms import terms
 
 if TYPE_CHECKING:
@@ -55,11 +56,10 @@ _REMEMBERED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """How the database reads a term (None: not at all), how many memories hold it, and when that was counted."""
+    """How the database reads a term (None: not at all), and how many memories hold it."""
 
     query: str | None
     frequency: int
-    counted_at: float
 
 
 class ContextLayer:
@@ -72,8 +72,8 @@ class ContextLayer:
         self.embedder = embedder
         self._lexicon = Lexicon()
         self._halfvec = 0
-        self._terms: dict[tuple[Principal, str], _Term] = {}
-        self._sizes: dict[Principal, tuple[int, float]] = {}
+        self._terms = Recent[tuple[Principal, str], _Term](age=_FRESH, most=_REMEMBERED)
+        self._sizes = Recent[Principal, int](age=_FRESH, most=_REMEMBERED)
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Attach to this model's table, making it in an empty store.
@@ -217,33 +217,26 @@ class ContextLayer:
     ) -> dict[str, _Term]:
         """What the database makes of each term, without those that are function words to it."""
         now = time.monotonic()
-        found = {name: self._terms.get((principal, name)) for name in names}
-        known = {name: term for name, term in found.items() if term is not None and self._counts(term, now)}
+        found = {name: self._terms.get((principal, name), now) for name in names}
+        known = {name: term for name, term in found.items() if term is not None and _counts(term)}
         unknown = [name for name in names if name not in known]
         if unknown:
             cursor = await connection.execute(_QUERIES["frequencies"], {"terms": unknown, "cap": _CAP})
-            counted = {name: _Term(query, frequency, now) for name, query, frequency in await cursor.fetchall()}
-            known |= {name: counted.get(name, _Term(None, 0, now)) for name in unknown}
-            if len(self._terms) > _REMEMBERED:
-                self._terms.clear()
-            self._terms |= {(principal, name): known[name] for name in unknown}
+            counted = {name: _Term(query, frequency) for name, query, frequency in await cursor.fetchall()}
+            for name in unknown:
+                known[name] = counted.get(name, _Term(None, 0))
+                self._terms.put((principal, name), known[name], now)
         return {name: known[name] for name in names if known[name].query is not None}
-
-    def _counts(self, term: _Term, now: float) -> bool:
-        """Whether what was counted may still be used: what nobody had may have been written a moment ago."""
-        return now - term.counted_at < _FRESH and (term.query is None or term.frequency > 0)
 
     async def _size(self, connection: Connection, principal: Principal) -> int:
         """How many vectors the caller may see, up to `EXACT_BELOW`; counted at most once a minute."""
         now = time.monotonic()
-        size, counted_at = self._sizes.get(principal, (0, -math.inf))
-        if now - counted_at >= _FRESH:
+        size = self._sizes.get(principal, now)
+        if size is None:
             cursor = await connection.execute(self._query("count_vectors"), {"bound": EXACT_BELOW})
             row = await cursor.fetchone()
             size = int(row[0]) if row else 0
-            if len(self._sizes) > _REMEMBERED:
-                self._sizes.clear()
-            self._sizes[principal] = (size, now)
+            self._sizes.put(principal, size, now)
         return size
 
     def _query(self, name: str) -> LiteralString:
@@ -263,3 +256,8 @@ def _kinds(query: Query) -> list[str] | None:
 
 def _idf(size: int, frequency: int) -> float:
     return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
+
+
+def _counts(term: _Term) -> bool:
+    """Whether what was counted may still be used: what nobody had may have been written a moment ago."""
+    return term.query is None or term.frequency > 0
