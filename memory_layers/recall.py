@@ -1,11 +1,12 @@
 """A recall: three ways of finding, one ranking, and every hit fetched from the record and checked again.
 
-    wait for what was acknowledged → ask the three ways → fuse → fetch and check → fold → touch
+    wait for what was acknowledged, and embed → ask the three ways → fuse → fetch and check → fold → touch
 
-Likeness, words and graph run side by side under one deadline; a way that fails or is late is named in `Recall.silent`,
-and the others answer. Their scores are summed, since they are made to be: words give a share of what the question
-weighs, likeness is what lies above the hundredth hit (modern embedders give everything a high cosine), and the graph
-adds a little to facts about what the question names.
+Words, graph and likeness are asked on one connection, in one transaction with the fetching, under one deadline; when
+that fails or is late, each is asked again by itself, and the one that does not answer is named in `Recall.silent`.
+Their scores are summed, since they are made to be: words give a share of what the question weighs, likeness is what
+lies above the hundredth hit (modern embedders give everything a high cosine), and the graph adds a little to facts
+about what the question names.
 
 Layers propose, the record decides: a hit that the caller may not see, that is superseded, withdrawn, in quarantine or
 expired, falls out here whatever a layer says, and the next best is fetched in its place. Equal texts become one hit
@@ -21,6 +22,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
@@ -49,7 +51,6 @@ _LOADING = timedelta(seconds=30)
 _SIGNS_PER_TOKEN = 4
 
 _Answer = TypeVar("_Answer")
-_Found = dict[Way, list[Candidate] | None]
 _Way = Callable[[Connection, Principal, Query], Awaitable[list[Candidate]]]
 CaughtUp = Callable[[Principal, timedelta], Awaitable[bool]]
 
@@ -105,12 +106,11 @@ class Recaller:
     async def recall(self, principal: Principal, query: Query) -> Recall:
         """What is known about `query`, best first, as far as `principal` may see it."""
         await self._in_time("context", self._context.embedder.prepare(), _LOADING)
-        behind = query.freshness == "acknowledged" and not await self._caught_up(principal, self._deadline)
-        async with asyncio.TaskGroup() as group:
-            by_name = group.create_task(self._by_name(principal, query))
-            vector = await self._in_time("context", self._context.embedder.query(query.text))
-        # Only now is a second connection asked for, lest a pool's worth of recalls wait for each other.
-        hits, silent = await self._finish(principal, query, vector, by_name.result())
+        # The wait for the journal costs nothing beside the model's work.
+        vector, behind = await asyncio.gather(
+            self._in_time("context", self._context.embedder.query(query.text)), self._behind(principal, query)
+        )
+        hits, silent = await self._find(principal, query, vector)
         if query.touch and hits:
             await self._touch(principal, hits)
         return Recall(hits=hits, silent=silent, behind=behind)
@@ -122,35 +122,41 @@ class Recaller:
             found = await memories.standing(connection, kinds, now=self._clock.now())
         return tuple(_hit(1.0, Ranked(memory.id, 1.0, ()), memory, also=()) for memory in found)
 
-    async def _by_name(self, principal: Principal, query: Query) -> _Found:
-        """Words and graph, one after the other on one connection, while the question is being embedded."""
-        words, graph = self._context.words, self._knowledge.find
-        together = await self._in_time("words and knowledge", self._ask(principal, query, words, graph))
-        if together is not None:
-            return {"words": together[0], "graph": together[1]}
-        # A failure ends the transaction for both, so each is asked alone and only the broken one stays silent.
-        by_words = await self._in_time("words", self._ask(principal, query, words))
-        by_graph = await self._in_time("knowledge", self._ask(principal, query, graph))
-        return {"words": by_words[0] if by_words else None, "graph": by_graph[0] if by_graph else None}
+    async def _behind(self, principal: Principal, query: Query) -> bool:
+        return query.freshness == "acknowledged" and not await self._caught_up(principal, self._deadline)
 
-    async def _ask(self, principal: Principal, query: Query, *ways: _Way) -> list[list[Candidate]]:
-        async with self._connections.transaction(principal) as connection:
-            return [await way(connection, principal, query) for way in ways]
-
-    async def _finish(
-        self, principal: Principal, query: Query, vector: Vectors | None, by_name: _Found
+    async def _find(
+        self, principal: Principal, query: Query, vector: Vectors | None
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """Likeness, then the ranking and the hits, in one transaction; without likeness when it fails."""
-        found: _Found = {"dense": None, **by_name}
+        """The hits, and the layers that were silent: everything in one transaction, unless something in it fails."""
+        ways: dict[Way, _Way] = {"words": self._context.words, "graph": self._knowledge.find}
+        if vector is not None:
+            ways = {"dense": partial(self._context.vectors, vector=vector), **ways}
+        found = await self._in_time("a way of finding", self._ask(principal, query, ways))
+        if found is not None:
+            return found, () if "dense" in ways else (_LAYER["dense"],)
+        # A failure ends the transaction for all, so each is asked alone and only the broken one stays silent.
+        return await self._find_apart(principal, query, ways)
+
+    async def _ask(self, principal: Principal, query: Query, ways: Mapping[Way, _Way]) -> tuple[Hit, ...]:
         async with self._connections.transaction(principal) as connection:
-            if vector is not None:
-                likest = self._context.vectors(connection, principal, query, vector)
-                found["dense"] = await self._in_time("context", likest)
-            if vector is None or found["dense"] is not None:
-                ranked = fuse([candidate for answer in found.values() for candidate in answer or ()], self._weights)
-                hits = await self._fetch(connection, query, ranked)
-                return hits, tuple(_LAYER[way] for way, answer in found.items() if answer is None)
-        return await self._finish(principal, query, None, by_name)
+            found = [candidate for way in ways.values() for candidate in await way(connection, principal, query)]
+            return await self._fetch(connection, query, fuse(found, self._weights))
+
+    async def _find_apart(
+        self, principal: Principal, query: Query, ways: Mapping[Way, _Way]
+    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        answers: dict[Way, list[Candidate] | None] = dict.fromkeys(_LAYER)
+        for name, way in ways.items():
+            answers[name] = await self._in_time(_LAYER[name], self._ask_alone(principal, query, way))
+        found = [candidate for answer in answers.values() for candidate in answer or ()]
+        async with self._connections.transaction(principal) as connection:
+            hits = await self._fetch(connection, query, fuse(found, self._weights))
+        return hits, tuple(_LAYER[way] for way, answer in answers.items() if answer is None)
+
+    async def _ask_alone(self, principal: Principal, query: Query, way: _Way) -> list[Candidate]:
+        async with self._connections.transaction(principal) as connection:
+            return await way(connection, principal, query)
 
     async def _in_time(self, name: str, answer: Awaitable[_Answer], within: timedelta | None = None) -> _Answer | None:
         """An answer, or None when there was none: one silent way leaves the others their say."""
