@@ -195,6 +195,11 @@ class Campaign:
                 asked = child
             await asyncio.sleep(0.01)
 
+    async def glance(self) -> None:
+        """See that no board has a time to live before all of it is in the ledger."""
+        async with checks.Stores(*self.urls) as stores:
+            await checks.let_go(stores, self.witness)
+
     # The end
 
     async def settle(self, patience: float) -> None:

@@ -124,6 +124,7 @@ async def compare(stores: Stores, witness: Witness, executions: Sequence[str]) -
         await _board(stores, witness, tenants[execution], execution)
     await let_go(stores, witness)
     await _memories(stores, witness)
+    await _transcript(stores, witness)
     for tenant in TENANTS:
         for _ in range(await stores.ask("XLEN", dead_letters(tenant))):
             witness.wrong("lost", f"a dead letter of {tenant}")
@@ -308,6 +309,23 @@ async def _memories(stores: Stores, witness: Witness) -> None:
         )
         if current != one.key:
             witness.wrong("lost", f"{one.key} was the last to state {about}, and what holds is of {current!r}")
+
+
+async def _transcript(stores: Stores, witness: Witness) -> None:
+    """Every turn once."""
+    said: dict[str, list[str]] = defaultdict(list)
+    for key, tenant in await stores.rows("SELECT body -> 'said' ->> 'op', tenant FROM lousa.transcript"):
+        said[key].append(tenant)
+    for one in witness.told.values():
+        if one.do != "say" or one.answer is None or one.answer[0] != "kept":
+            continue
+        tenants = said[one.key]
+        if not tenants:
+            witness.wrong("lost", f"the turn {one.key} is not in the transcript")
+        for _ in tenants[1:]:
+            witness.wrong("doubled", f"the turn {one.key} is in the transcript {len(tenants)} times")
+        if {*tenants} - {one.tenant}:
+            witness.wrong("leaked", f"the turn {one.key} is in the transcripts of {tenants}")
 
 
 def _standing(witness: Witness, one: Told, row: _Row, forget: Told | None) -> None:

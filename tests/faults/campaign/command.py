@@ -22,7 +22,7 @@ from .campaign import FEWEST, RECOVERY, Campaign
 from .moments import Deck, Moment, moments
 from .witness import KINDS
 
-_PAUSE = 0.5
+_PAUSE = 0.3
 """Seconds of load between two moments."""
 NOT_FOUND = 3
 """The exit code when a build was broken and that did not show."""
@@ -89,6 +89,7 @@ async def _run(
         await campaign.all_ready()
         if campaign.moments % _EVERY == 0 and counts:
             await campaign.rotate(campaign.rng.choice(sorted(campaign.boards)))
+            await campaign.glance()
         took = time.monotonic() - at
         await campaign.load(_PAUSE)
         if asked.verbose:

@@ -25,12 +25,13 @@ Heard = Callable[["Child", list[Any]], None]
 
 
 class Child:
-    """One process. `ready` once it has Lousa open, `gone` once it has ended."""
+    """One process. `met` once it said who it is, `ready` once it has Lousa open, `gone` once it has ended."""
 
     def __init__(self, name: str, order: Words) -> None:
         self.name = name
         self.order = order
         self.pid = 0
+        self.met = asyncio.Event()
         self.ready = asyncio.Event()
         self.gone = asyncio.Event()
         self.expected = False
@@ -45,6 +46,7 @@ class Child:
 
     def attach(self, line: asyncio.StreamWriter) -> None:
         self._line = line
+        self.met.set()
         for words in self._waiting:
             self.tell(words)
 
@@ -56,7 +58,9 @@ class Child:
             self._line.write(json.dumps(words).encode() + b"\n")
 
     def kill(self) -> None:
-        """Signal 9."""
+        """Signal 9, unless it has ended; whoever was never met cannot be known to have."""
+        if self.gone.is_set() or not self.met.is_set():
+            return
         self.expected = True
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)

@@ -53,6 +53,17 @@ async def _kill_server(campaign: Campaign, server: str) -> bool:
     return True
 
 
+async def newcomer_dies(campaign: Campaign) -> bool:
+    """A process is killed, and its successor while it opens Lousa."""
+    name = _any_of(campaign, "writer", "relay").name
+    await _kill(campaign, name)
+    while (successor := campaign.household.children[name]).gone.is_set():  # noqa: ASYNC110  # it is begun at once
+        await asyncio.sleep(0.001)
+    await successor.met.wait()
+    await asyncio.sleep(campaign.rng.uniform(0, 0.15))
+    return await _kill(campaign, name)
+
+
 def server_dies(server: str) -> Moment:
     """A server is killed."""
 
@@ -180,6 +191,7 @@ def _title(pid: int) -> bytes:
 
 RANDOM: dict[str, Moment] = {
     "kill-writer": part_dies("writer"),
+    "kill-newcomer": newcomer_dies,
     "kill-relay": part_dies("relay"),
     "kill-watcher": part_dies("watcher"),
     "kill-valkey": server_dies("valkey"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,8 @@ from lousa.infra.errors import LedgerUnavailable, LousaError, NotFound, Overload
 from lousa.infra.identity import Principal
 from lousa.memory_layers.conversation.board import ANY, Board, Conflict
 from lousa.memory_layers.conversation.operations import Operations
+from lousa.memory_layers.conversation.window import Turn, Window
+from lousa.memory_layers.execution.transcript import TranscriptTurn
 from lousa.memory_layers.records import Json
 from lousa.runtime.app import Runtime
 
@@ -27,8 +30,8 @@ BURSTS = 0.03
 """How often a worker writes all its fields at once, so that changes travel in batches."""
 LARGE = "x" * 11_000
 """More than a board holds in a field, so that the value goes to an artifact."""
-MIX = (("own", 26), ("cas", 20), ("add", 14), ("back", 26), ("through", 3), ("fact", 4), ("forget", 2), ("recall", 3),
-       ("pry", 2))  # fmt: skip
+MIX = (("own", 26), ("cas", 20), ("add", 14), ("back", 26), ("through", 3), ("fact", 4), ("say", 2), ("forget", 2),
+       ("recall", 3), ("pry", 2))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,10 @@ class Worker:
                     key=key,
                 )
                 return ["kept", str(receipt.id), receipt.state]
+            case "say":
+                turn = Turn(role="assistant", body={"op": key}, calls=())
+                kept = await self._window(operation.execution).append(turn, key=key)
+                return ["kept", str(kept.id), "said"]
             case "forget":
                 receipt = await self._desk(operation.execution).forget(what["memory"], "to see it gone", key=key)
                 return ["kept", str(receipt.id), receipt.state]
@@ -257,6 +264,16 @@ class Worker:
 
     def _desk(self, execution: str) -> Remembering:
         return Remembering(self._runtime.services, self._who(execution), Operations(UUID(execution)))
+
+    def _window(self, execution: str) -> Window:
+        services, who = self._runtime.services, self._who(execution)
+
+        async def archive(turns: Sequence[Turn]) -> None:
+            said = [TranscriptTurn(id=t.id, agent=t.agent, role=t.role, body=t.body, occurred_at=t.at) for t in turns]
+            await services.transcript.append(who, said)
+
+        operations = Operations(UUID(execution))
+        return Window(services.connections, who, artifacts=services.artifacts, archive=archive, operations=operations)
 
 
 def _one_more(value: Json) -> Json:
