@@ -37,13 +37,15 @@ class Deduplicate:
         return Counts(examined=examined, changed=folded)
 
     async def work(self, work: Work, hour: Hour) -> None:
-        """Find who says the same, then fold them; each batch looks again at what it holds."""
+        """Find who says the same, then fold them: what they say cannot change meanwhile, how they stand can."""
         for kind in FOLDING:
             async with work.batch() as batch:
                 _, groups = await self._groups(batch.connection, hour, kind)
-            for ids in in_chunks(groups, work.size):
+            for chunk in in_chunks(groups, work.size):
+                ids, places = zip(*chunk, strict=True)
+                given = {"ids": list(ids), "places": list(places), "entry": work.entry}
                 async with work.batch() as batch:
-                    cursor = await batch.connection.execute(QUERIES["fold"], {"ids": ids, "entry": work.entry})
+                    cursor = await batch.connection.execute(QUERIES["fold"], given)
                     gone = [row[0] for row in await cursor.fetchall()]
                     batch.changed += len(gone)
                     await work.take_out(batch, kind, gone)
@@ -56,16 +58,19 @@ class Deduplicate:
         return rows[0][0], [row[1] for row in rows if row[1] is not None]
 
 
-def in_chunks(groups: Sequence[Sequence[UUID]], size: int) -> Iterator[list[UUID]]:
-    """The members of groups, at most `size` at a time; of a group that is cut, each part has the one that stays."""
-    chunk: list[UUID] = []
-    for keeper, *others in groups:
+def in_chunks(groups: Sequence[Sequence[UUID]], size: int) -> Iterator[list[tuple[UUID, int]]]:
+    """The members of groups, each with its group's number, at most `size` at a time.
+
+    Of a group that is cut, each part has the one that stays.
+    """
+    chunk: list[tuple[UUID, int]] = []
+    for number, (keeper, *others) in enumerate(groups):
         while others:
             room = size - len(chunk) - 1
             if room < 1:
                 yield chunk
                 chunk, room = [], size - 1
-            chunk += [keeper, *others[:room]]
+            chunk += [(member, number) for member in (keeper, *others[:room])]
             others = others[room:]
     if chunk:
         yield chunk

@@ -21,6 +21,7 @@ from .queries import QUERIES
 _LOG = logging.getLogger(__name__)
 AHEAD = 12
 CLASSES = 3
+PATIENCE = "1s"
 
 
 class Partitions:
@@ -43,7 +44,7 @@ class Partitions:
         for name, month in missing:
             try:
                 async with self._connections.owner_transaction() as connection:
-                    await connection.execute("SET LOCAL lock_timeout = '1s'")
+                    await connection.execute("SELECT set_config('lock_timeout', %s, true)", (PATIENCE,))
                     await connection.execute(QUERIES["make_partition"], {"class": name, "month": month})
             except (CheckViolation, ServerUnavailable) as error:
                 if not isinstance(error.__cause__ or error, (CheckViolation, LockNotAvailable)):

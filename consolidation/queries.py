@@ -11,7 +11,7 @@ _RAW = load_queries(__package__ or "")
 
 
 def _filled(query: LiteralString) -> LiteralString:
-    return query.replace("{gone}", _RAW["gone"]).replace("{lapsed}", _RAW["lapsed"]).replace("{same}", _RAW["same"])
+    return query.replace("{gone}", _RAW["gone"]).replace("{lapsed}", _RAW["lapsed"])
 
 
 QUERIES: Mapping[str, LiteralString] = {name: _filled(query) for name, query in _RAW.items()}

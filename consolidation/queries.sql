@@ -9,13 +9,6 @@ greatest(confirmed_at, CASE WHEN kind = ANY (%(by_use)s) THEN used_at END) <= co
 (kind = ANY (%(dated)s) AND expires_at IS NOT NULL AND expires_at <= %(now)s)
 OR (kind = ANY (%(aged)s) AND expires_at IS NULL AND {lapsed})
 
--- same: Fragment: what two memories share that say the same, of the same kind, to the same circle of readers.
-sha256(convert_to(jsonb_build_array(kind, scope, CASE scope
-    WHEN 'private' THEN jsonb_build_array(owner)
-    WHEN 'shared' THEN jsonb_build_array(session, CASE WHEN session IS NULL THEN execution END)
-    WHEN 'hierarchical' THEN jsonb_build_array(owner, readers, reader_roles)
-END, plain_text(text), value, category, subject, metadata)::text, 'UTF8'))
-
 -- count_aged: How many live memories of a kind have a limit, by age or by a date of their own, and how many are past it.
 SELECT count(*) FILTER (WHERE %(ages)s OR expires_at IS NOT NULL),
     count(*) FILTER (WHERE (expires_at IS NOT NULL AND expires_at <= %(now)s)
@@ -64,23 +57,33 @@ WITH due AS (
 UPDATE memory SET doubted = confirmed_at, consolidated_by = %(entry)s FROM due WHERE memory.id = due.id
 RETURNING memory.id, due.recorded_at
 
--- groups: Live memories that say the same, the one that stays first, and how many were looked at.
+-- groups: Live memories that say the same, of one kind, to the same circle of readers, the one that stays first; and how
+-- many were looked at.
 WITH keyed AS MATERIALIZED (
-    SELECT id, trust, recorded_at, {same} AS key FROM memory
+    SELECT id, trust, recorded_at,
+        sha256(convert_to(jsonb_build_array(scope, CASE scope
+            WHEN 'private' THEN jsonb_build_array(owner)
+            WHEN 'shared' THEN jsonb_build_array(session, CASE WHEN session IS NULL THEN execution END)
+            WHEN 'hierarchical' THEN jsonb_build_array(owner, readers, reader_roles)
+        END, plain_text(text), value, category, subject, metadata)::text, 'UTF8')) AS key
+    FROM memory
     WHERE tenant = current_tenant() AND kind = %(kind)s AND status = 'live' AND NOT coalesce({gone}, false)
 )
 SELECT looked, members FROM (SELECT count(*) AS looked FROM keyed) AS counted LEFT JOIN (
     SELECT array_agg(id ORDER BY trust DESC, recorded_at, id) AS members FROM keyed GROUP BY key HAVING count(*) > 1
 ) AS found ON true
 
--- fold: Of some memories those that say the same become one: the oldest of the most trusted stays, with the sources, uses
--- and confirmations of all. Its trust is its own. Rows that somebody holds are left for another time.
+-- fold: Of memories that say the same, by the number of their group, each group becomes one: the oldest of the most
+-- trusted stays, with the sources, uses and confirmations of all. Its trust is its own. Rows that somebody holds, or that
+-- no longer live, are left.
 WITH held AS MATERIALIZED (
-    SELECT id, trust, recorded_at, sources, confirmed_at, confirmations, used_at, uses, expires_at, {same} AS key
-    FROM memory WHERE id = ANY (%(ids)s) AND tenant = current_tenant() AND status = 'live'
-    FOR UPDATE SKIP LOCKED
+    SELECT memory.*, given.place FROM unnest(%(ids)s::uuid[], %(places)s::int[]) AS given (id, place)
+    CROSS JOIN LATERAL (
+        SELECT id, trust, recorded_at, sources, confirmed_at, confirmations, used_at, uses, expires_at FROM memory
+        WHERE id = given.id AND tenant = current_tenant() AND status = 'live' FOR UPDATE SKIP LOCKED
+    ) AS memory
 ), ranked AS (
-    SELECT *, first_value(id) OVER (PARTITION BY key ORDER BY trust DESC, recorded_at, id) AS keeper FROM held
+    SELECT *, first_value(id) OVER (PARTITION BY place ORDER BY trust DESC, recorded_at, id) AS keeper FROM held
 ), merged AS (
     SELECT keeper, max(confirmed_at) AS confirmed_at, sum(confirmations) AS confirmations, max(used_at) AS used_at,
         sum(uses) AS uses, CASE WHEN bool_and(expires_at IS NOT NULL) THEN max(expires_at) END AS expires_at

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 from uuid import UUID
@@ -161,7 +162,7 @@ class _Run:
         return True
 
     async def step(self, step: Step) -> None:
-        """Do one step, between two looks at how much there is to do."""
+        """Do one step, and say what it had to leave."""
         self._step = step.name
         hour = Hour(now=self._now, policy=self._owner.policy)
         async with self._transaction() as connection:
@@ -169,12 +170,11 @@ class _Run:
         before = self.counts.get(step.name, Counts(examined=found.examined))
         self.counts[step.name] = before
         await step.work(self, hour)
-        async with self._transaction() as connection:
-            left = await step.examine(connection, hour)
-        done = self.counts[step.name]
-        self.counts[step.name] = Counts(
-            examined=done.examined, changed=done.changed, skipped=left.changed + left.flagged, flagged=done.flagged
-        )
+        done, left = self.counts[step.name], Counts()
+        if _touched(done) - _touched(before) < _touched(found):  # somebody held some, or was quicker
+            async with self._transaction() as connection:
+                left = await step.examine(connection, hour)
+        self.counts[step.name] = replace(done, skipped=_touched(left))
 
     @asynccontextmanager
     async def batch(self) -> AsyncGenerator[Batch]:
@@ -253,6 +253,10 @@ def in_order(steps: Sequence[str]) -> tuple[str, ...]:
         if name not in ORDER:
             raise BadInput(f"there is no step {name!r}; the steps are {', '.join(ORDER)}")
     return tuple(name for name in ORDER if not steps or name in steps)
+
+
+def _touched(counts: Counts) -> int:
+    return counts.changed + counts.flagged
 
 
 def _counts(stored: Mapping[str, Mapping[str, int]]) -> dict[str, Counts]:

@@ -37,6 +37,8 @@ async def migrate(connection: Connection) -> list[int]:
         _refuse_others(done, wanted)
         return []
     async with connection.transaction():
+        # A month is a month in UTC, whatever time zone the server, the database or the role is set to.
+        await connection.execute("SET LOCAL timezone = 'UTC'")
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         await connection.execute("CREATE SCHEMA IF NOT EXISTS lousa")
         await connection.execute(

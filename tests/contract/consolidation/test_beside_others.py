@@ -23,11 +23,11 @@ DAY = timedelta(days=1)
 
 
 async def test_a_run_beside_writers_recalls_and_another_run_loses_nothing(tended: Tended, principal: Principal) -> None:
-    old = [tended.aged(principal, f"an old word {number}", 91 * DAY) for number in range(60)]
+    old = [tended.aged(principal, f"an old word {number}", 91 * DAY) for number in range(40)]
     equal = [
-        tended.aged(principal, f"a word said twice, {number}{end}", DAY) for number in range(60) for end in ("", ".")
+        tended.aged(principal, f"a word said twice, {number}{end}", DAY) for number in range(40) for end in ("", ".")
     ]
-    episodes = [tended.aged(principal, f"episode {number}", 91 * DAY, kind=MemoryKind.EPISODIC) for number in range(60)]
+    episodes = [tended.aged(principal, f"episode {number}", 91 * DAY, kind=MemoryKind.EPISODIC) for number in range(40)]
     await tended.keep(principal, *old, *equal, *episodes)
     layers, feed = tended.layers, Feed(tended.connections)
     router = Router(tended.connections, table(), layers.context, layers.knowledge, layers.clock, Settings(), feed=feed)
@@ -53,7 +53,7 @@ async def test_a_run_beside_writers_recalls_and_another_run_loses_nothing(tended
             await layers.context.index_words(connection, [memory])
 
     acknowledged: dict[int, object] = {}
-    tasks += [again(30, restate), again(60, confirm)]
+    tasks += [again(20, restate), again(40, confirm)]
     tasks += [again(10, lambda number: layers.recall(principal, f"old word {number}", touch=True)) for _ in range(2)]
     tasks += [again(3, lambda _: tended.run(principal.tenant)) for _ in range(2)]
     await asyncio.gather(*tasks)
@@ -64,8 +64,8 @@ async def test_a_run_beside_writers_recalls_and_another_run_loses_nothing(tended
         principal.tenant, "SELECT id, status FROM memory WHERE tenant = current_tenant() AND kind = 'semantic'"
     )
     standing = dict(rows)
-    assert [standing[acknowledged[number]] for number in range(60)] == ["live"] * 60
-    assert sum(standing[memory.id] == "live" for memory in equal) == 60
+    assert [standing[acknowledged[number]] for number in range(40)] == ["live"] * 40
+    assert sum(standing[memory.id] == "live" for memory in equal) == 40
     assert set(await tended.statuses(principal, [one.id for one in episodes])) == {"archived"}
     words = await tended.rows(principal.tenant, "SELECT id FROM memory_words WHERE tenant = current_tenant()")
     live = await tended.rows(

@@ -190,14 +190,14 @@ async def test_a_row_that_somebody_holds_is_left_and_folded_the_next_time(tended
     assert await tended.statuses(principal, [one, other]) == ["live", "superseded"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 async def test_whatever_is_folded_the_texts_that_live_are_the_same(
     tended: Tended, principal: Principal, somebody_else: Principal, seed: int
 ) -> None:
     """Any memories: each circle of readers has the same texts before and after, each once, and no trust was raised."""
     chance = random.Random(seed)
     words = ["ação", "Acao", "chá", "cha", "é", "E", "tea", "TEA", "não"]
-    for _ in range(150):
+    for _ in range(100):
         who = chance.choice([principal, somebody_else])
         text = " ".join(chance.choices(words, k=chance.randint(1, 2))) + chance.choice(["", ".", " .", "?"])
         parts: dict[str, Any] = {
@@ -233,6 +233,6 @@ def test_groups_are_cut_into_chunks_that_each_have_the_one_that_stays(size: int)
     groups = [[new_id() for _ in range(members)] for members in (2, 2, 5, 31, 2, 3)]
     chunks = [*in_chunks(groups, size)]
     assert all(2 <= len(chunk) <= size for chunk in chunks)
-    for keeper, *others in groups:
+    for number, (keeper, *others) in enumerate(groups):
         for other in others:
-            assert [keeper in chunk for chunk in chunks if other in chunk] == [True]
+            assert [(keeper, number) in chunk for chunk in chunks if (other, number) in chunk] == [True]

@@ -140,11 +140,14 @@ async def test_a_fact_past_its_category_is_to_be_confirmed_until_it_is(tended: T
     assert await tended.counts(principal.tenant, "expire") == Counts()
     doubted = "doubted = confirmed_at"
     assert await tended.column(principal.tenant, doubted, [at, before, without]) == [True, None, None]
+    hits = await tended.layers.recall(principal, "Projeto Ipê", kinds=[MemoryKind.FACT])
+    assert {hit.id: hit.to_confirm for hit in hits} == {at: True, before: False, without: False}
     assert await tended.statuses(principal, [at, before, without]) == ["live"] * 3
 
     fact = Fact(subject="projeto ipe", predicate="phase planning", object="Planning")
     await tended.keep(principal, tended.layers.memory(principal, fact.sentence(), fact=fact))
     assert await tended.column(principal.tenant, doubted, [at]) == [False]
+    assert not any(hit.to_confirm for hit in await tended.layers.recall(principal, "Projeto Ipê"))
     tended.layers.clock.advance(92 * DAY)
     assert (await tended.counts(principal.tenant, "expire")).flagged == 2
 

@@ -247,6 +247,7 @@ async def test_a_ledger_that_is_in_use_is_left_for_another_time(
 ) -> None:
     await without_months_beyond(tended, 12)
     monkeypatch.setattr(partitions, "AHEAD", 13)
+    monkeypatch.setattr(partitions, "PATIENCE", "50ms")
     async with tended.connections.transaction(principal) as connection:
         await connection.execute("SELECT FROM ledger_entry LIMIT 1")
         assert (await tended.counts(principal.tenant, "partitions")).skipped == 3
