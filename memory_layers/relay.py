@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 
@@ -34,6 +34,9 @@ from .journal import LEASE, MOST_DELIVERIES, Delivery, Journal, Journaled
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 100
+_BYTES = 1_000_000
+"""A portion of a batch is not larger than this, or is one entry: longer work would keep the event loop from others."""
+_TENANTS_AT_ONCE = 3
 _BLOCK = timedelta(seconds=1)
 _HOUSEKEEPING = 1.0
 _COLLECTING = 600.0
@@ -140,19 +143,31 @@ class Relay:
         self._keep_house_at = time.monotonic() + max(_HOUSEKEEPING, 20 * looked)
 
     async def _relay(self, batches: dict[str, list[Delivery]]) -> None:
-        """Commit what was taken, and take it out of the journal."""
-        for tenant, deliveries in batches.items():
-            writes = await self._read(tenant, deliveries)
-            places = await self._store(tenant, writes)
-            await self._journal.settle(tenant, places)
-            if places:
-                self._debts.incurred.set()
-                progress, self.progress = self.progress, asyncio.Event()
-                progress.set()
-                await self._committer.words.learn(tenant)
-            for delivery in deliveries:
-                if delivery.place not in places and delivery.deliveries + 1 >= MOST_DELIVERIES:
-                    await self._bury(tenant, delivery)
+        """Commit what was taken, and take it out of the journal; some tenants beside each other."""
+        turns = asyncio.Semaphore(_TENANTS_AT_ONCE)
+
+        async def carry(tenant: str, deliveries: Sequence[Delivery]) -> None:
+            async with turns:
+                for portion in _portions(deliveries):
+                    await self._carry(tenant, portion)
+
+        carried = [carry(tenant, deliveries) for tenant, deliveries in batches.items()]
+        # Each to its end: what fails for one tenant leaves no other's transaction half way.
+        for ended in await asyncio.gather(*carried, return_exceptions=True):
+            if isinstance(ended, BaseException):
+                raise ended
+
+    async def _carry(self, tenant: str, deliveries: Sequence[Delivery]) -> None:
+        places = await self._store(tenant, await self._read(tenant, deliveries))
+        await self._journal.settle(tenant, places)
+        if places:
+            self._debts.incurred.set()
+            progress, self.progress = self.progress, asyncio.Event()
+            progress.set()
+            await self._committer.words.learn(tenant)
+        for delivery in deliveries:
+            if delivery.place not in places and delivery.deliveries + 1 >= MOST_DELIVERIES:
+                await self._bury(tenant, delivery)
 
     async def _read(self, tenant: str, deliveries: Sequence[Delivery]) -> list[tuple[Delivery, Write]]:
         """The writes that entries are; what is none is left out."""
@@ -270,6 +285,21 @@ class Relay:
             await self._relay(batches)
         while await self._debts.pay(tenants):
             pass
+
+
+def _portions(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:
+    """A batch in parts that are each a transaction of their own."""
+    portion: list[Delivery] = []
+    weight = 0
+    for delivery in deliveries:
+        size = len(delivery.fields.get(b"body", b""))
+        if portion and weight + size > _BYTES:
+            yield portion
+            portion, weight = [], 0
+        portion.append(delivery)
+        weight += size
+    if portion:
+        yield portion
 
 
 def _parsed(tenant: str, delivery: Delivery) -> Journaled | None:

@@ -5,7 +5,7 @@ indexing a memory costs, and a piece that came twice will come again: the second
 database for the lexemes of all that is noted, and from then on nobody asks. What is not known yet is left to the
 database as it always was. The database has the only say: nothing is stemmed here.
 
-A text with ``<`` is left to the database as a whole, because a tag may hold blanks.
+A text with ``<`` is left to the database as a whole, because a tag may hold blanks; so is one of extreme length.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .terms import identifiers
 
 _PIECE = re.compile(r"[^ \t\n\r\f\v]+")
 _LONGEST = 40
+_LONGEST_TEXT = 100_000
 _MOST = 20_000
 _MOST_AT_ONCE = 500
 
@@ -31,7 +32,7 @@ class Lexicon:
 
     def read(self, text: str) -> tuple[list[str], str]:
         """The lexemes that are known of a text, and the rest of the text, for the database to stem."""
-        if "<" in text:
+        if "<" in text or len(text) > _LONGEST_TEXT:
             return identifiers(text), text
         lexemes: set[str] = set()
         rest: list[str] = []
@@ -44,7 +45,7 @@ class Lexicon:
                 lexemes.update(known)
         unread = " ".join(rest)
         lexemes.update(identifiers(unread))
-        return list(lexemes), unread
+        return sorted(lexemes), unread  # the database sorts them too, which is faster done twice than once
 
     def noted(self) -> list[str]:
         """Some of the pieces whose lexemes are worth asking for."""
