@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from .terms import identifiers
 
@@ -34,15 +35,12 @@ class Lexicon:
         """The lexemes that are known of a text, and the rest of the text, for the database to stem."""
         if "<" in text or len(text) > _LONGEST_TEXT:
             return identifiers(text), text
-        lexemes: set[str] = set()
-        rest: list[str] = []
-        for piece in _PIECE.findall(text):
-            known = self._known.get(piece)
-            if known is None:
-                rest.append(piece)
-                self._meet(piece)
-            else:
-                lexemes.update(known)
+        pieces: list[str] = _PIECE.findall(text)
+        known = [self._known.get(piece) for piece in pieces]
+        lexemes = set(chain.from_iterable(filter(None, known)))
+        rest = [piece for piece, found in zip(pieces, known, strict=True) if found is None]
+        for piece in rest:
+            self._meet(piece)
         unread = " ".join(rest)
         lexemes.update(identifiers(unread))
         return sorted(lexemes), unread  # the database sorts them too, which is faster done twice than once

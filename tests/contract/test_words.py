@@ -9,6 +9,7 @@ import numpy
 import pytest
 from lousa.infra.connections import Connection
 from lousa.memory_layers.execution import memories
+from psycopg import sql
 
 if TYPE_CHECKING:
     from lousa.infra.identity import Principal
@@ -58,7 +59,7 @@ async def test_a_vector_is_stored_to_the_precision_of_half_a_float(layers: Layer
     table = f"memory_vector_{layers.context.embedder.fingerprint}"
     async with layers.connections.transaction(principal) as connection:
         cursor = await connection.execute(
-            f"SELECT embedding::real[] FROM {table} WHERE id = %s",
+            sql.SQL("SELECT embedding::real[] FROM {} WHERE id = %s").format(sql.Identifier(table)),
             (identifier,),
         )
         ((held,),) = await cursor.fetchall()
