@@ -187,3 +187,11 @@ async def test_a_score_tells_nothing_about_memories_that_the_caller_may_not_see(
     fresh = ContextLayer(layers.connections, layers.context.embedder)
     async with layers.connections.transaction(principal) as connection:
         assert await fresh.words(connection, principal, Query(text="red garden")) == before
+
+
+async def test_what_was_asked_for_in_vain_is_found_by_its_words_once_it_is_written(
+    layers: Layers, principal: Principal
+) -> None:
+    assert await layers.texts(principal, "jabuticaba") == []
+    await layers.keep(principal, layers.memory(principal, "a jabuticaba está madura"), embed=False)
+    assert await layers.texts(principal, "jabuticaba") == ["a jabuticaba está madura"]
