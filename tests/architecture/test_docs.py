@@ -32,6 +32,14 @@ def test_every_setting_is_documented_and_no_other(root: Path) -> None:
     assert documented == {f"LOUSA_{name.upper()}" for name in Settings.model_fields}
 
 
+def test_every_measure_is_documented_and_no_other(root: Path) -> None:
+    page = (root / "docs/back-pressure.md").read_text(encoding="utf-8")
+    code = [path for folder in ("memory_layers", "runtime") for path in (root / folder).rglob("*.py")]
+    call = re.compile(r"telemetry\.(?:count|spread|level)\(\s*\"([\w.]+)")
+    measured = {name for path in code for name in call.findall(path.read_text(encoding="utf-8"))}
+    assert set(re.findall(r"^\| `(lousa\.[\w.]+)`", page, re.M)) == measured
+
+
 def test_every_verb_is_documented_and_no_other(cli: str) -> None:
     assert set(re.findall(r"^### `lousa (\w+)", cli, re.M)) == set(COMMANDS)
 

@@ -78,7 +78,7 @@ async def test_without_postgres_write_backs_go_on_to_the_mark_and_everything_ack
 async def test_a_server_without_memory_stays_within_it_refuses_as_a_whole_and_loses_nothing(
     servers: Endpoints, principal: Principal, tmp_path: Path
 ) -> None:
-    valkey, gate, most = Valkey(tmp_path, ("--maxmemory", "12mb")), Gate.before(servers, tmp_path), 12 * MB
+    valkey, gate, most = Valkey(tmp_path, ("--maxmemory", "7mb")), Gate.before(servers, tmp_path), 7 * MB
     await valkey.start()
     try:
         async with AsyncExitStack() as stack:

@@ -79,3 +79,50 @@ def test_a_span_carries_names_and_the_ids_that_the_ledger_keeps(monkeypatch: pyt
         assert telemetry.current_ids() == (f"{0x1234:032x}", f"{0x56:016x}")
     assert told == [("create_memory", {"lousa.kind": "fact", "gen_ai.operation.name": "create_memory"})]
     assert telemetry.current_ids() == (None, None)
+
+
+def test_measures_go_to_the_provider_that_is_set_and_nowhere_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    from opentelemetry import metrics
+
+    told: list[tuple[str, object, object]] = []
+
+    class Instrument:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def add(self, value: float, attributes: object) -> None:
+            told.append((self.name, value, attributes))
+
+        record = set = add
+
+    class Provider:
+        def get_meter(self, name: str) -> Provider:
+            assert name == "lousa"
+            return self
+
+        def create_counter(self, name: str) -> Instrument:
+            made.append(name)
+            return Instrument(name)
+
+        create_histogram = create_gauge = create_counter
+
+    made: list[str] = []
+    telemetry.count("lousa.test.count")  # nobody listens yet
+    for provider in (Provider(), Provider()):
+        monkeypatch.setattr(metrics, "get_meter_provider", lambda provider=provider: provider)
+        for _ in range(2):
+            telemetry.count("lousa.test.count", {"lousa.policy": "back"})
+        telemetry.spread("lousa.test.spread", 3)
+        telemetry.level("lousa.test.level", 4)
+    names = ["lousa.test.count", "lousa.test.spread", "lousa.test.level"]
+    assert made == names * 2
+    assert (
+        told
+        == [
+            ("lousa.test.count", 1, {"lousa.policy": "back"}),
+            ("lousa.test.count", 1, {"lousa.policy": "back"}),
+            ("lousa.test.spread", 3, None),
+            ("lousa.test.level", 4, None),
+        ]
+        * 2
+    )
