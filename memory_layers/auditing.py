@@ -42,7 +42,9 @@ _PAGE = 500
 _BOARDS = 1_000
 _KEPT_CHANGES = 10_000
 _EVERY = 2.0
-"""Seconds between two looks at all boards, at least; and looking takes a twentieth of the time at most."""
+"""Seconds between two looks at all boards, at least; and looking takes a twentieth of the time at most, unless that
+would mean more than `_AT_MOST` in between."""
+_AT_MOST = 60.0
 _REMEMBERED = 10_000
 _LAST, _NOBODY = UUID(int=2**128 - 1), UUID(int=0)
 Board = tuple[UUID, str, str, bool]
@@ -70,19 +72,21 @@ class BoardAudit:
             self._feed.touched |= touched
             raise
         if time.monotonic() >= self._look_at:
-            begun = time.monotonic()
-            await self.round()
-            self._look_at = time.monotonic() + max(_EVERY, 20 * (time.monotonic() - begun))
+            looked = await self.round()
+            self._look_at = time.monotonic() + min(_AT_MOST, max(_EVERY, 20 * looked))
 
-    async def round(self) -> None:
-        """Copy what every open board owes, and let go of those that are over."""
-        unaudited = 0
+    async def round(self) -> float:
+        """Copy what every open board owes, and let go of those that are over; how long the looking took, by itself."""
+        unaudited, working, begun = 0, 0.0, time.monotonic()
         async for board, number, audited, lost in self._standing():
             _, _, through, over = board
             unaudited += _lacking(board, number, audited)
             if over or lost or number != number_of(through):
+                since = time.monotonic()
                 await self._attend(board, lost=lost)
+                working += time.monotonic() - since
         telemetry.level("lousa.board.unaudited", unaudited)
+        return time.monotonic() - begun - working
 
     async def unaudited(self) -> dict[tuple[str, UUID], int]:
         """How many changes the ledger lacks, of those boards of which it lacks some."""

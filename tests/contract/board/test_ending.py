@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from lousa.infra.connections import Connections
 from lousa.infra.identity import Principal
+from lousa.memory_layers import auditing
 from lousa.memory_layers.auditing import BoardAudit
+from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.keys import board_keys
 from lousa.memory_layers.conversation.scratchpad import Scratchpad
 from lousa.memory_layers.execution.executions import Executions
@@ -52,3 +56,37 @@ async def test_a_board_that_is_over_leaves_no_key_behind(
 async def test_a_board_in_use_has_no_end(room: Any, connections: Connections, principal: Principal) -> None:
     await BoardAudit(connections, room.feed, kept=timedelta(seconds=1)).round()
     assert set((await lives(connections, principal)).values()) == {-1}
+
+
+class SlowToLetGo(Feed):
+    """A feed on a busy machine."""
+
+    async def expire(self, tenant: str, execution: UUID, audited_through: str, ttl: timedelta) -> bool:
+        await asyncio.sleep(0.5)
+        return await super().expire(tenant, execution, audited_through, ttl)
+
+
+async def test_much_to_let_go_does_not_put_off_the_next_look_at_all_boards(
+    connections: Connections, principal: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How often all boards are looked at depends on what looking costs, not on what there was to do."""
+    monkeypatch.setattr(auditing, "_EVERY", 0.0)
+    executions = Executions(connections)
+    audit = BoardAudit(connections, SlowToLetGo(connections), kept=timedelta(seconds=60))
+
+    async def ended() -> UUID:
+        execution = await executions.create(replace(principal, execution=None), "test", {})
+        await executions.finish(principal, execution, "accepted")
+        return execution
+
+    async def drained(execution: UUID) -> bool:
+        return (await executions.get(principal, execution)).drained
+
+    first = await ended()
+    await audit.turn()
+    assert await drained(first)
+    second = await ended()
+    async with asyncio.timeout(5):  # twenty times half a second is more
+        while not await drained(second):
+            await audit.turn()
+            await asyncio.sleep(0.02)

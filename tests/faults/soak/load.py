@@ -200,8 +200,13 @@ async def serve(home: str, embedder: str, kept: float, seed: int) -> None:
             elif line == "rest":
                 await load.rest()
             load.check()
-            names = Counter(re.sub(r"[0-9a-f-]{12,}|\d+", "…", task.get_name()) for task in asyncio.all_tasks())
-            _say({"tasks": names, "done": load.done})
+            _say({"tasks": Counter(map(_name, asyncio.all_tasks())), "done": load.done})
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    """What a task is, without what tells it from others of its kind."""
+    own = re.sub(r"[0-9a-f-]{12,}|\d+", "…", task.get_name())
+    return own if own != "Task-…" else getattr(task.get_coro(), "__qualname__", own)
 
 
 def _say(what: object) -> None:
