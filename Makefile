@@ -5,10 +5,11 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 MOMENTS ?= 200
+MINUTES ?= 20
 BROKEN := operation-id ack-before-commit ttl-on-unaudited skipped-change mistaken-tenant
 NAMES ?= $(sort $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 
-.PHONY: demo test check bench faults package lock clean help
+.PHONY: demo test check bench faults soak package lock clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +18,7 @@ help:
 	@echo "make check   style, types, architecture"
 	@echo "make bench   every benchmark (NAMES=\"board recall\" for some)"
 	@echo "make faults  the tests that kill things, 200 more kills under load, and builds that are broken on purpose"
+	@echo "make soak    twenty minutes of full load (MINUTES=3), and what grew meanwhile"
 	@echo "make package a wheel, installed elsewhere and tried"
 
 .venv/.venv-made:
@@ -57,6 +59,11 @@ faults: .venv/.dev-ready
 	@$(PY) tests/faults/campaign --moments $(MOMENTS)
 	@for name in $(BROKEN); do $(PY) tests/faults/campaign --moments 10 --broken $$name; \
 		test $$? -eq 1 || { echo "a build that is broken by $$name was not found"; exit 1; }; done
+	@$(PY) tests/faults/linearizability --histories 200
+	@$(PY) tests/faults/updates.py
+
+soak: .venv/.dev-ready
+	@$(PY) tests/faults/soak --minutes $(MINUTES)
 
 # What `pip install lousa && lousa demo` does, from a wheel of this checkout and with nothing of it on the path.
 package: .venv/.dev-ready
