@@ -84,7 +84,7 @@ class Router:
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
         self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
-        self._projecting: set[asyncio.Task[None]] = set()
+        self._projecting: set[asyncio.Task[bool]] = set()
         self._given_up: set[asyncio.Task[Outcome]] = set()
 
     async def start(self, stack: AsyncExitStack) -> None:
@@ -246,14 +246,16 @@ class Router:
             task.add_done_callback(self._projecting.discard)
         await asyncio.wait(tasks.values(), timeout=self._deadline.total_seconds())
         # One that is late goes on by itself; one that failed, or dies with this process, is the relay's to pay.
-        return tuple(layer for layer, task in tasks.items() if not task.done() or task.exception() is not None)
+        return tuple(layer for layer, task in tasks.items() if not task.done() or not task.result())
 
-    async def _pay(self, tenant: str, layer: str, memory: Memory) -> None:
+    async def _pay(self, tenant: str, layer: str, memory: Memory) -> bool:
+        """Whether the layer took it. It may be known when nobody asks any more, so a failure is told here."""
         try:
             await self._debts.put(tenant, layer, [memory])
         except Exception as error:
             _LOG.warning("layer %r did not take a memory (%s): the relay will", layer, type(error).__name__)
-            raise
+            return False
+        return True
 
     # What they share
 

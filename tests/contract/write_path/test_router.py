@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -114,6 +115,23 @@ async def test_a_layer_that_misses_the_deadline_is_named_and_paid_later(path: Wr
     path.embedder.gate.set()
     assert (await receipt.settled()).owed == ()
     assert await path.count(principal, "vectors") == 1
+
+
+async def test_a_layer_that_fails_after_the_deadline_is_told_in_a_line(
+    path: WritePath, principal: Principal, caplog: pytest.LogCaptureFixture
+) -> None:
+    path.router._deadline = timedelta(milliseconds=50)  # pyright: ignore[reportPrivateUsage]
+    path.embedder.poison = "poison"
+    path.embedder.gate.clear()
+    rule = path.memory(principal, "slow poison", kind=MemoryKind.PROCEDURAL)
+    assert (await path.router.remember(principal, rule, operation=rule.id)).owed == ("context",)
+    path.embedder.gate.set()
+    async with asyncio.timeout(10):
+        while not caplog.records:  # noqa: ASYNC110  # a log sets no event
+            await asyncio.sleep(0.01)
+    gc.collect()
+    assert "did not take a memory (ValueError)" in caplog.text
+    assert "never retrieved" not in caplog.text
 
 
 async def test_without_a_ledger_nothing_is_written(path: WritePath, principal: Principal) -> None:
