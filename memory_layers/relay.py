@@ -34,7 +34,7 @@ from .journal import LEASE, MOST_DELIVERIES, Delivery, Journal, Journaled
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 100
-_BYTES = 1_000_000
+_BYTES = 500_000
 """A portion of a batch is not larger than this, or is one entry: longer work would keep the event loop from others."""
 _TENANTS_AT_ONCE = 3
 _BLOCK = timedelta(seconds=1)
