@@ -130,14 +130,14 @@ DECLARE
     wanted CONSTANT tsquery := marked_query(asker, any_of);
 BEGIN
     RETURN QUERY
-        SELECT held.id, sum(asked.weight) AS total
+        SELECT held.id, sum(asked.weight ORDER BY asked.place) AS total  -- in order: equal matches are equal to the last bit
         FROM (SELECT w.id, w.words FROM memory_words AS w
               WHERE marked(w.tenant, w.words) @@ wanted AND w.tenant || '' = asker
                 AND visible_to(agent, in_session, in_execution, roles,
                                w.scope, w.owner, w.session, w.execution, w.readers, w.reader_roles)
                 AND (kinds IS NULL OR w.kind = ANY (kinds))
               LIMIT bound) AS held
-        JOIN unnest(queries::tsquery[], weights) AS asked (query, weight) ON held.words @@ asked.query
+        JOIN unnest(queries::tsquery[], weights) WITH ORDINALITY AS asked (query, weight, place) ON held.words @@ asked.query
         GROUP BY held.id
         ORDER BY total DESC, held.id LIMIT k;
 END $$;

@@ -44,10 +44,13 @@ SELECT term, query, frequency FROM word_frequencies(%(terms)s::text[], %(cap)s)
 SELECT id, score FROM search_words(%(any_of)s, %(queries)s::text[], %(weights)s::float8[], %(kinds)s::text[],
                                    %(bound)s, %(k)s)
 
--- nearest: The likest by the index.
-SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
-WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s)
-ORDER BY embedding <=> %(vector)s::public.halfvec LIMIT %(k)s
+-- nearest: The likest by the index. A plan that is made once would not know that few are asked for, and look at every row:
+-- so the most that may be asked for is written down, and no more than `k` are fetched.
+SELECT id, likeness FROM (
+    SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
+    WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s)
+    ORDER BY embedding <=> %(vector)s::public.halfvec LIMIT 200
+) AS walked LIMIT %(k)s
 
 -- nearest_exact: The likest by looking at every row; the sum keeps the planner from the index.
 SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
