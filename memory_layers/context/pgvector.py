@@ -14,6 +14,7 @@ score tells of memories it may not see, up to a cap, and remembered for a minute
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
@@ -46,6 +47,8 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 EXACT_BELOW = 10_000
 BREADTH = 100
 """How many candidates each way proposes, and how wide the vector index walks."""
+_AT_A_STRETCH = 100_000
+"""How many characters are read for their words without a pause."""
 _CAP = 2_000
 _ENOUGH = 250
 _BOUND = 2_000
@@ -104,7 +107,7 @@ class ContextLayer:
 
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None:
         """Make memories findable by their words, in the record's own transaction, after their rows are in."""
-        await connection.execute(_QUERIES["index_words"], {"rows": self._words(memories)})
+        await connection.execute(_QUERIES["index_words"], {"rows": await self._words(memories)})
 
     async def learn(self, tenant: str) -> None:
         """Ask for the stems of what came up more than once, so that indexing it again costs less."""
@@ -124,13 +127,18 @@ class ContextLayer:
             parameters = {
                 "ids": [memory.id for memory in memories],
                 "vectors": Halves(vectors, self._halfvec),
-                "rows": self._words(memories),
+                "rows": await self._words(memories),
             }
             await connection.execute(self._query("put"), parameters)
 
-    def _words(self, memories: Sequence[Memory]) -> JsonParameter:
+    async def _words(self, memories: Sequence[Memory]) -> JsonParameter:
         rows: list[Json] = []
+        read = 0
         for memory in memories:
+            read += len(memory.text)
+            if read > _AT_A_STRETCH:
+                read = 0
+                await asyncio.sleep(0)  # whatever else waits for the event loop has its turn
             lexemes, rest = self._lexicon.read(memory.text)
             rows.append({"id": str(memory.id), "lexemes": [*lexemes], "rest": rest})
         return JsonParameter(rows, dumps=_JSON.encode)
