@@ -27,6 +27,7 @@ from uuid import UUID
 
 from ..infra import telemetry
 from ..infra.connections import Connection, Connections
+from ..infra.errors import ServerUnavailable
 from ..infra.ids import derived_id
 from ..infra.sql import load_queries
 from .commit import QUERIES
@@ -150,6 +151,15 @@ class BoardAudit:
             return await cursor.fetchall()
 
     async def _attend(self, board: Board, *, lost: bool = False) -> None:
+        """Do what a board needs; one for which that fails holds up no other, and is looked at again."""
+        try:
+            await self._serve(board, lost)
+        except ServerUnavailable:
+            raise
+        except Exception as error:
+            _LOG.warning("the board of execution %s cannot be audited (%s)", board[0], type(error).__name__)
+
+    async def _serve(self, board: Board, lost: bool) -> None:
         execution, tenant, through, over = board
         if lost:
             await self._look_through(tenant, execution, through)

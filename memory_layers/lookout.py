@@ -33,6 +33,7 @@ OWED = "lousa:vectors:owed"
 """What was counted last, for a moment."""
 EVERY = 1.0
 _COSTS_AT_MOST = 20
+_FRESH = 3 * EVERY
 _USABLE = 0.9
 
 
@@ -44,6 +45,7 @@ class Lookout:
         self._marks = marks
         self._room = marks.bytes
         self._vectors: Mapping[str, int] = {}
+        self._counted_at = 0.0
         self._since: Counter[str] = Counter()
         """Writes of this process since then: what comes between two looks counts at once."""
 
@@ -63,7 +65,9 @@ class Lookout:
         Raises:
             Overloaded: they are at it.
         """
-        owed = self._vectors.get(tenant, 0) + self._since[tenant]
+        # Without a look nothing is known to be owed: the record is away, and takes no memory that could lack a vector.
+        since = self._since[tenant] if time.monotonic() - self._counted_at < _FRESH else 0
+        owed = self._vectors.get(tenant, 0) + since
         if owed >= self._marks.vectors:
             raise Overloaded(
                 f"{owed:,} memories of tenant {tenant!r} wait for their vectors, and {self._marks.vectors:,} may: this"
@@ -86,6 +90,7 @@ class Lookout:
             lasts = max(EVERY, (time.monotonic() - begun) * _COSTS_AT_MOST)
             await command(self._connections.redis, "SET", OWED, json.dumps(self._vectors), "PX", int(lasts * 1000))
         self._since.clear()
+        self._counted_at = time.monotonic()
         telemetry.level("lousa.debt.vectors", sum(self._vectors.values()), {"lousa.layer": "context"})
 
     async def measure(self) -> None:

@@ -21,6 +21,7 @@ from lousa.memory_layers.auditing import BoardAudit
 from lousa.memory_layers.context.pgvector import ContextLayer
 from lousa.memory_layers.conversation.board import ANY, Board
 from lousa.memory_layers.conversation.feed import Feed
+from lousa.memory_layers.conversation.keys import board_keys
 from lousa.memory_layers.conversation.operations import Operations
 from lousa.memory_layers.execution.artifacts import Artifacts
 from lousa.memory_layers.execution.executions import Executions
@@ -282,3 +283,20 @@ async def test_a_relay_copies_at_once_what_its_own_process_changed(
     await audit.turn()
     assert await through(connections, principal) == "0-1"
     assert feed.touched == set()
+
+
+async def test_a_board_that_cannot_be_audited_holds_up_no_other(
+    connections: Connections, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    feed, people = Feed(connections), list[Principal]()
+    for _ in range(3):
+        who = Principal(tenant=tenant, agent="tester", session="s", execution=new_id())
+        await Executions(connections).create(who, "test", {}, execution=who.execution)
+        people.append(who)
+        await board(connections, who, feed).write("field", 1)
+    broken = board_keys(tenant, cast(Any, people[1].execution))
+    await connections.redis.xadd(broken.changes, {"not": "a change"}, id="0-2")
+    await BoardAudit(connections, feed).turn()
+    assert [await through(connections, who) for who in people] == ["0-1", "0-0", "0-1"]
+    assert "cannot be audited" in caplog.text
+    await connections.redis.delete(*broken.all())
