@@ -1,0 +1,74 @@
+"""Finding by words sees exactly what row-level security shows, and one tenant's words are no other's."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from itertools import count
+
+from lousa.infra.identity import Principal
+from lousa.infra.ids import new_id
+from lousa.memory_layers.contract import Query
+from lousa.memory_layers.records import Scope, ScopeKind
+
+from .conftest import Layers
+
+SCOPES: tuple[str | Scope, ...] = (
+    "tenant",
+    "shared",
+    "private",
+    Scope(kind=ScopeKind.HIERARCHICAL, readers=frozenset({"bo"})),
+    Scope(kind=ScopeKind.HIERARCHICAL, roles=frozenset({"clerk"})),
+)
+
+
+async def test_a_search_of_words_finds_what_the_policies_show_and_nothing_else(layers: Layers, principal: Principal):
+    elsewhere = replace(principal, session="session-2", execution=new_id())
+    askers = [
+        replace(who, agent=agent, roles=roles)
+        for who in (principal, elsewhere, replace(principal, session="session-3", execution=None))
+        for agent in ("ana", "bo")
+        for roles in (frozenset[str](), frozenset({"clerk"}))
+    ]
+    for keeper in (replace(principal, agent="ana"), replace(elsewhere, agent="bo"), replace(elsewhere, agent="cy")):
+        for place, scope in enumerate(SCOPES):
+            await layers.remember(keeper, f"jabuticaba {keeper.agent} {place}", scope=scope)
+    counts = set[int]()
+    for asker in askers:
+        async with layers.connections.transaction(asker) as connection:
+            cursor = await connection.execute("SELECT id FROM memory_words")
+            shown = {row[0] for row in await cursor.fetchall()}
+            found = {one.id for one in await layers.context.words(connection, asker, Query(text="jabuticaba"))}
+            cursor = await connection.execute("SELECT frequency FROM word_frequencies('{jabuticaba}', 100)")
+            assert await cursor.fetchone() == (len(shown),)
+        assert found == shown
+        counts.add(len(shown))
+    assert len(counts) > 2 and 0 not in counts
+
+
+def of_one_mark(prefix: str) -> tuple[str, str]:
+    """Two names whose marks are equal; some hundred thousand have a pair."""
+    seen: dict[str, str] = {}
+    names = (f"{prefix}-{number}" for number in count())
+    return next((other, name) for name in names if (other := seen.setdefault(_mark(name), name)) != name)
+
+
+def _mark(name: str) -> str:
+    return hashlib.md5(name.encode()).hexdigest()[:8]
+
+
+async def test_tenants_that_share_a_mark_are_told_apart(layers: Layers, principal: Principal):
+    one, two = (replace(principal, tenant=name) for name in of_one_mark(principal.tenant))
+    async with layers.connections.owner_transaction() as connection:
+        cursor = await connection.execute("SELECT lousa.mark_of(%s) = lousa.mark_of(%s)", (one.tenant, two.tenant))
+        assert await cursor.fetchone() == (True,)
+    await layers.remember(one, "a jabuticaba está madura")
+    assert await layers.texts(two, "jabuticaba") == []
+    assert await layers.texts(one, "jabuticaba") == ["a jabuticaba está madura"]
+
+
+async def test_a_word_too_long_for_the_index_hinders_no_other(layers: Layers, principal: Principal):
+    text = f"jabuticaba {'ab' * 1_015} it's \\quoted\\"
+    await layers.keep(principal, layers.memory(principal, text), embed=False)
+    assert await layers.texts(principal, "jabuticabas") == [text]
+    assert await layers.texts(principal, "quoted it's") == [text]
