@@ -15,7 +15,8 @@ SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.re
        new.status, new.valid_from, m.recorded_at
 FROM json_to_recordset(%(rows)s) AS new (id uuid, key text, subject uuid, predicate text, predicate_name text,
      object text, object_key text, object_entity uuid, many boolean, status text, valid_from timestamptz)
-JOIN memory m ON m.id = new.id
+CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, trust, recorded_at
+                    FROM memory WHERE id = new.id OFFSET 0) AS m
 ON CONFLICT (id) DO NOTHING
 
 -- keys_of: The keys of some facts.
@@ -30,7 +31,7 @@ UPDATE fact SET status = 'current' WHERE id = ANY (%(ids)s) AND status = 'quaran
 -- assertions: All that was asserted of some keys, with what was last derived.
 SELECT f.id, f.key, f.predicate_name, f.object, f.object_key, f.valid_from, f.recorded_at, f.trust, f.many, f.status, f.valid_to,
        f.superseded_by, m.status AS memory_status, m.confirmations
-FROM fact f JOIN memory m ON m.id = f.id
+FROM fact f CROSS JOIN LATERAL (SELECT status, confirmations FROM memory WHERE id = f.id OFFSET 0) AS m
 WHERE f.key = ANY (%(keys)s)
 
 -- settle_facts: What was derived, where it changed.
