@@ -48,7 +48,7 @@ from lousa.infra.embedded.supervisor import EmbeddedServers, Endpoints
 from psycopg import sql
 
 QUESTIONS = 200
-TRIED = 250
+TRIED = 150
 WARMING = 10
 PAUSE = 0.01
 
