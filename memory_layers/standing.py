@@ -85,6 +85,8 @@ class Standing:
             await connection.execute(QUERIES["hold_tenant"])
             memory = await memories.lock(connection, identifier)
             owner = memory.owner if memory else waiting
+            if owner is None and await ledger.find(connection, [derived_id(operation, "memory.forget")]):
+                return Outcome(id=identifier, state="withdrawn")  # a repeat, of what never arrived
             if owner is None or not (owner == principal.agent or CURATOR in principal.roles):
                 raise NotFound(f"there is no memory {identifier} that {principal.agent!r} may forget")
             if memory is not None and memory.status != "withdrawn":

@@ -56,10 +56,13 @@ async def test_what_is_forgotten_while_it_waits_never_arrives(path: WritePath, p
     await asyncio.gather(journal.take([principal.tenant], "slow", 1, timedelta(seconds=5)), _later(journal, memory))
     with pytest.raises(NotFound):
         await path.router.forget(replace(principal, agent="x"), memory.id, "not mine", new_id())
-    await path.router.forget(principal, memory.id, "changed my mind", new_id())
+    operation = new_id()
+    first = await path.router.forget(principal, memory.id, "changed my mind", operation)
     await journal.resign("slow")
     await path.journal_is_empty(principal)
     assert await path.count(principal, "memory") == 0
+    again = await path.router.forget(principal, memory.id, "changed my mind", operation)
+    assert (again.id, again.state) == (first.id, first.state), "a repeat has its first answer"
     trail = await path.trail(principal)
     assert sorted(entry.outcome for entry in trail) == ["forgotten", "withdrawn"]
 
