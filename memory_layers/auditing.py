@@ -67,7 +67,8 @@ class BoardAudit:
         """Copy what this process changed; now and then, what every board owes."""
         touched, self._feed.touched = self._feed.touched, set()
         try:
-            for board in await self._boards("boards_of", ids=[execution for _, execution in touched]):
+            ids = [execution for _, execution in touched]
+            for board in await self._boards("boards_of", ids=ids) if ids else ():
                 await self._attend(board)
         except BaseException:
             self._feed.touched |= touched
