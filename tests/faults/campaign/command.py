@@ -24,6 +24,8 @@ from .witness import KINDS
 
 _PAUSE = 0.3
 """Seconds of load between two moments."""
+_VAIN = 20
+"""So many more moments than are asked for may be waited for in vain."""
 NOT_FOUND = 3
 """The exit code when a build was broken and that did not show."""
 FAILED = 70
@@ -81,6 +83,9 @@ async def _run(
     deck = Deck(kinds, campaign.rng)
     await campaign.load(1.0)
     while campaign.moments < asked.moments:
+        if sum(not_reached.values()) > asked.moments + _VAIN:
+            campaign.failures.append("moments were waited for in vain too often")
+            break
         name, moment = deck.draw()
         at = time.monotonic()
         counts = await moment(campaign)

@@ -190,7 +190,7 @@ class Worker:
                 return ["written", written.version, written.cursor, written.repeated]
             case "back" | "through":
                 receipt = await self._desk(operation.execution).remember(
-                    f"{_token(key)} was noted while the load went on",
+                    _text(key),
                     kind=what["kind"],
                     scope=what["scope"],
                     metadata={"op": key, "tenant": self.tenant, "scope": what["scope"]},
@@ -221,7 +221,7 @@ class Worker:
     async def _recall(self, operation: Operation) -> list[Any]:
         """What it had kept last must come back, and nothing of others."""
         what = operation.what
-        found = await self._desk(operation.execution).recall(f"{_token(what['of'])} noted", k=8)
+        found = await self._desk(operation.execution).recall(_text(what["of"]), k=20)
         for hit in found:
             told = (hit.metadata["op"], hit.metadata["tenant"], hit.metadata["scope"], hit.owner)
             if told[1] != self.tenant or (told[2] == "private" and hit.owner != self.agent):
@@ -279,6 +279,11 @@ class Worker:
 def _one_more(value: Json) -> Json:
     assert isinstance(value, int | None), f"a counter holds {value!r}"
     return (value or 0) + 1
+
+
+def _text(key: str) -> str:
+    """What a memory says; asked for word by word, it is the likest there is."""
+    return f"{_token(key)} was noted while the load went on"
 
 
 def _token(key: str) -> str:
