@@ -17,6 +17,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from time import monotonic
@@ -33,6 +34,7 @@ from soak.verdict import Series, judge  # noqa: E402
 
 KEPT = 20.0
 LOOKS = 20
+MEETING = 2.0
 SETTLED = 90.0
 """Seconds within which nothing may be owed any more once the load rests."""
 
@@ -70,6 +72,12 @@ class Worker:
         if not line:
             raise SystemExit(f"a process under load ended with {await self.process.wait()}")
         return json.loads(line)
+
+    async def end(self) -> None:
+        """Leave none behind."""
+        if self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
 
     async def close(self) -> None:
         """Let it go in peace."""
@@ -134,14 +142,17 @@ class Soak:
         endless = await self._servers.endless()
         await asyncio.sleep(KEPT + 2)
         boards = sum(count for kind, count in (await self._servers.keys()).items() if kind.startswith("board"))
-        tasks = await self.idle() - self._idle
+        tasks = await self.idle(min) - self._idle
         if tasks:
             print(f"tasks left behind: {dict(tasks)}", file=sys.stderr)
         left = {"keys_without_end": len(endless), "keys_of_ended": boards, "tasks": tasks.total()}
         return {"owed": sum(owed.values()), **left}
 
-    async def idle(self) -> Counter[str]:
-        """The tasks that both processes have at least while they have nothing to do, by name."""
+    async def idle(self, of: Callable[[Iterable[int]], int]) -> Counter[str]:
+        """The tasks that both processes have while they have nothing to do, by name: the most, or the fewest.
+
+        A relay that waits has some more than one that just looks around.
+        """
         looks: list[Counter[str]] = []
         for _ in range(LOOKS):
             both = Counter[str]()
@@ -149,11 +160,12 @@ class Soak:
                 both.update((await worker.ask("look"))["tasks"])
             looks.append(both)
             await asyncio.sleep(0.1)
-        return Counter({name: min(look[name] for look in looks) for name in looks[0]})
+        return Counter({name: of(each[name] for each in looks) for look in looks for name in look})
 
     async def begin(self) -> None:
-        """Let the load begin."""
-        self._idle = await self.idle()
+        """Let the load begin, once each relay has met the tenants of the other."""
+        await asyncio.sleep(MEETING)
+        self._idle = await self.idle(max)
         for worker in self._workers:
             await worker.ask("begin")
 
@@ -167,6 +179,8 @@ async def soak(home: Path, minutes: float, every: float, embedder: str) -> dict[
         where = await EmbeddedServers(home).start(stack)
         connections = Connections(where.redis_url, where.postgres_url)
         await connections.start(stack)
+        for worker in workers:
+            stack.push_async_callback(worker.end)
         course = Soak(Servers(connections), workers, pids["valkey"], pids["postgres"])
         await course.begin()
         ends = monotonic() + minutes * 60

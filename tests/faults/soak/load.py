@@ -193,6 +193,9 @@ async def serve(home: str, embedder: str, kept: float, seed: int) -> None:
         home=home, embedder=embedder, deadline=patient, board_kept=timedelta(seconds=kept)
     ) as runtime:
         load = Load(runtime, seed)
+        for tenant in TENANTS:  # whoever relays for nobody yet has a task less
+            receipt = await runtime.desk("scribe", tenant=tenant).remember("The soak begins.", kind="episodic")
+            await receipt.settled(60)
         _say({"open": True})
         while line := (await lines.readline()).decode().strip():
             if line == "begin":
