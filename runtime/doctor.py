@@ -87,6 +87,10 @@ async def examine(settings: Settings, connections: Connections) -> AsyncIterator
         yield check
     async for check in _work(connections):
         yield check
+    async with connections.system_transaction("") as connection:
+        cursor = await connection.cursor(row_factory=dict_row).execute(_QUERIES["consolidation"])
+        for check in tended(settings, cast(Row, await cursor.fetchone())):
+            yield check
 
 
 def _space(settings: Settings) -> Check:
@@ -215,6 +219,24 @@ def debts_owed(debts: Sequence[Row]) -> Iterator[Check]:
         yield Check(what="debts", state="wrong" if _overdue(debt) else "note", said=said)
     if not debts:
         yield Check(what="debts", state="ok", said="no layer is owed anything")
+
+
+def tended(settings: Settings, job: Row) -> Iterator[Check]:
+    """Whether memories are consolidated, and the ledger has room for what is to come."""
+    days = job["seconds"] / 86_400
+    if not settings.consolidate:
+        said = "LOUSA_CONSOLIDATE is off: run `lousa consolidate` now and then"
+        yield Check(what="consolidation", state="note", said=said)
+    elif job["leads"]:
+        yield Check(what="consolidation", state="ok", said="a run is under way")
+    elif job["seconds"] > 2 * settings.consolidate_every.total_seconds():
+        said = f"the last run was due {days:.0f} days ago: keep a process open, or run `lousa consolidate`"
+        yield Check(what="consolidation", state="note", said=said)
+    else:
+        yield Check(what="consolidation", state="ok", said=f"the last run was due {days:.1f} days ago")
+    if job["lacking"]:
+        said = f"{job['lacking']} partitions are missing for this month and the next: run `lousa consolidate`"
+        yield Check(what="ledger", state="wrong", said=said)
 
 
 def _overdue(debt: Row) -> bool:

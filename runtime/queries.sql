@@ -34,3 +34,10 @@ ORDER BY layer
 
 -- debts_by_tenant: how many memories of each tenant wait for their vectors
 SELECT tenant, count(*) FROM lousa.debt WHERE layer = 'context' GROUP BY tenant
+
+-- consolidation: how long ago the run that was taken last was due, whether one is under way, and how many partitions the
+-- ledger lacks for this month and the next
+SELECT extract(epoch FROM clock_timestamp() - last_run)::float AS seconds,
+       coalesce(held_until > clock_timestamp(), false) AS leads,
+       (SELECT count(*) FROM lousa.missing_partitions(1)) AS lacking
+FROM lousa.consolidation_job WHERE name = 'consolidate'

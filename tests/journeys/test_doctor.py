@@ -17,7 +17,7 @@ from lousa.memory_layers.journal import TENANTS, Journal, dead_letters, journal_
 from lousa.memory_layers.pressure import Marks
 from lousa.runtime import doctor
 from lousa.runtime.check import Check
-from lousa.runtime.doctor import debts_owed, eviction, examine, in_force, redis_promise
+from lousa.runtime.doctor import debts_owed, eviction, examine, in_force, redis_promise, tended
 from lousa.runtime.owed import Debts, Owed, findings, look
 
 
@@ -48,6 +48,22 @@ def test_a_debt_is_wrong_only_when_it_is_old_or_was_tried_often() -> None:
     (tried,) = debts_owed([fresh | {"attempts": 5, "error": "no model"}])
     assert tried.state == "wrong" and "no model" in tried.said
     assert [check.state for check in debts_owed([])] == ["ok"]
+
+
+def test_consolidation_is_told_by_when_it_was_last_due(tmp_path: Path) -> None:
+    on, off = load(home=tmp_path), load(home=tmp_path, consolidate=False)
+    fresh = {"seconds": 3_600.0, "leads": False, "lacking": 0}
+    assert [check.state for check in tended(on, fresh)] == ["ok"]
+    assert [check.state for check in tended(on, fresh | {"seconds": 864_000.0})] == ["note"]
+    assert [check.state for check in tended(on, fresh | {"seconds": 864_000.0, "leads": True})] == ["ok"]
+    assert "now and then" in next(check.said for check in tended(off, fresh))
+    *_, full = tended(on, fresh | {"lacking": 3})
+    assert full.what == "ledger" and full.state == "wrong" and "lousa consolidate" in full.said
+
+
+async def test_the_schedule_is_looked_at(settings: Settings, connections: Connections) -> None:
+    (check,) = await found(settings, connections, "consolidation")
+    assert check.state == "ok" and "last run" in check.said
 
 
 def test_passwords_are_left_out_and_origins_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
