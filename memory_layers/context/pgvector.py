@@ -19,7 +19,7 @@ import json
 import math
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, LiteralString, cast
 from uuid import UUID
@@ -74,6 +74,7 @@ class ContextLayer:
         self._connections = connections
         self.embedder = embedder
         self._lexicon = Lexicon()
+        self._batches = asyncio.Lock()
         self._halfvec = 0
         self._terms = Recent[tuple[Principal, str], _Term](age=_FRESH, most=_REMEMBERED)
         self._sizes = Recent[Principal, int](age=_FRESH, most=_REMEMBERED)
@@ -121,7 +122,7 @@ class ContextLayer:
         """Embed memories and hold words and vectors of those that are live by then; what was owed is paid with it."""
         if not memories:
             return
-        vectors = await self.embedder.documents([memory.text for memory in memories])
+        vectors = await self._embedded([memory.text for memory in memories])
         # Lost with the server, it would only be owed again: nobody waits for this one to reach the disk.
         async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
             parameters = {
@@ -130,6 +131,11 @@ class ContextLayer:
                 "rows": await self._words(memories),
             }
             await connection.execute(self._query("put"), parameters)
+
+    async def _embedded(self, texts: Sequence[str]) -> Vectors:
+        """Batches take turns, so that one is written while the next is embedded; a lone text waits for none."""
+        async with self._batches if len(texts) > 1 else nullcontext():
+            return await self.embedder.documents(texts)
 
     async def _words(self, memories: Sequence[Memory]) -> JsonParameter:
         rows: list[Json] = []
