@@ -195,3 +195,34 @@ async def test_what_was_asked_for_in_vain_is_found_by_its_words_once_it_is_writt
     assert await layers.texts(principal, "jabuticaba") == []
     await layers.keep(principal, layers.memory(principal, "a jabuticaba está madura"), embed=False)
     assert await layers.texts(principal, "jabuticaba") == ["a jabuticaba está madura"]
+
+
+async def test_a_batch_is_written_while_the_next_is_embedded_and_a_lone_memory_waits_for_neither(
+    layers: Layers, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    under_way: list[int] = []
+    go_on = asyncio.Event()
+    embed = layers.context.embedder.documents
+
+    async def slow(texts: Sequence[str]) -> Vectors:
+        under_way.append(len(texts))
+        if len(texts) > 1:
+            await go_on.wait()
+        return await embed(texts)
+
+    first, second, lone = (
+        [layers.memory(principal, f"{name} {number}") for number in range(size)]
+        for name, size in (("first", 2), ("second", 3), ("lone", 1))
+    )
+    await layers.keep(principal, *first, *second, *lone, embed=False)
+    monkeypatch.setattr(layers.context.embedder, "documents", slow)
+    batches = [asyncio.create_task(layers.context.put(principal.tenant, batch)) for batch in (first, second)]
+    await asyncio.sleep(0)
+    await layers.context.put(principal.tenant, lone)
+    assert under_way == [2, 1]
+    go_on.set()
+    await asyncio.gather(*batches)
+    assert under_way == [2, 1, 3]
+    async with layers.connections.transaction(principal) as connection:
+        held = [memory.id for memory in (*first, *second, *lone)]
+        assert not await layers.context.missing(connection, held)
