@@ -18,7 +18,7 @@ help:
 	@echo "make check   style, types, architecture"
 	@echo "make bench   every benchmark (NAMES=\"board recall\" for some)"
 	@echo "make faults  the tests that kill things, 200 more kills under load, and builds that are broken on purpose"
-	@echo "make soak    twenty minutes of full load (MINUTES=3), and what grew meanwhile"
+	@echo "make soak    twenty minutes of full load (MINUTES=5), and what grew meanwhile"
 	@echo "make package a wheel, installed elsewhere and tried"
 
 .venv/.venv-made:
