@@ -16,6 +16,7 @@ from uuid import UUID
 from lousa.agents.remembering import Remembering
 from lousa.infra.errors import LedgerUnavailable, LousaError, NotFound, Overloaded, ServerUnavailable
 from lousa.infra.identity import Principal
+from lousa.memory_layers.contract import MOST
 from lousa.memory_layers.conversation.board import ANY, Board, Conflict
 from lousa.memory_layers.conversation.operations import Operations
 from lousa.memory_layers.conversation.window import Turn, Window
@@ -219,9 +220,9 @@ class Worker:
                 return await self._pry(operation)
 
     async def _recall(self, operation: Operation) -> list[Any]:
-        """What it had kept last must come back, and nothing of others."""
+        """What it had kept last must come back, however it ranks before it is embedded, and nothing of others."""
         what = operation.what
-        found = await self._desk(operation.execution).recall(_text(what["of"]), k=20)
+        found = await self._desk(operation.execution).recall(_text(what["of"]), k=MOST)
         for hit in found:
             told = (hit.metadata["op"], hit.metadata["tenant"], hit.metadata["scope"], hit.owner)
             if told[1] != self.tenant or (told[2] == "private" and hit.owner != self.agent):
