@@ -124,10 +124,9 @@ class Committer:
                     if attempt > 1:
                         outcomes = await self._answered(connection, entries)
                     todo = {entry: write for entry, write in zip(entries, writes, strict=True) if entry not in outcomes}
-                    more = await along(connection) if along is not None else ()
                     if todo:
-                        outcomes |= await self._write(connection, principal, todo, keys, due_after, more)
-                    elif more:
+                        outcomes |= await self._write(connection, principal, todo, keys, due_after, along)
+                    elif along is not None and (more := await along(connection)):
                         await ledger.append_once(connection, more, keys)
                 return [outcomes[entry] for entry in entries]
             except UniqueViolation:  # a write of this transaction was committed before
@@ -147,7 +146,7 @@ class Committer:
         todo: Mapping[UUID, Write],
         keys: ledger.SubjectKeys,
         due_after: timedelta,
-        more: Sequence[ledger.Entry],
+        along: Along | None,
     ) -> dict[UUID, Outcome]:
         lowered = await _lowered(connection, [write.memory for write in todo.values()])
         given = dict(zip(todo, lowered, strict=True))
@@ -160,6 +159,7 @@ class Committer:
         # Words of what turns out to be known or forgotten are left out: they are those of nothing in the record.
         await self._index(connection, [memory for memory in found if memory.fact is None])
         sealed = await keys.seal(_Letter.of(entry, memory) for entry, memory in given.items())
+        more = await along(connection) if along is not None else ()
         known = await inserted.known() if inserted else {}
         fresh = [memory for memory in kept if known.get(memory.id) == memory.id]
         owing &= {memory.id for memory in fresh}
