@@ -2,7 +2,8 @@
 
 How many memories of a tenant wait for their vectors is counted in the record, and kept beside the journals for a
 moment, so that the processes of a home count once and not each. A count that takes long is kept longer: counting costs
-at most a twentieth of the time. A server that is away leaves what was seen last; nothing is added to its debts then.
+at most a twentieth of the time. What waits in the journal will owe one as soon as it is committed, so it counts as well.
+A server that is away leaves what was seen last; nothing is added to its debts then.
 
 The room for journals is what the server's memory has left below nine tenths of its `maxmemory`, or of half the machine
 where none is set: no journal may grow larger than what is still free. So memory runs out for the largest backlog first,
@@ -16,7 +17,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from typing import cast
 
@@ -25,7 +26,8 @@ from ..infra.connections import Connections
 from ..infra.errors import Overloaded
 from ..infra.retry import retrying
 from ..infra.sql import load_queries
-from .conversation.script import command
+from .conversation.keys import journal_key
+from .conversation.script import at_once, command
 from .pressure import Marks
 
 _QUERIES = load_queries(__package__ or "")
@@ -79,19 +81,29 @@ class Lookout:
 
     async def count(self) -> None:
         """Count the vectors that are owed, unless somebody just did."""
-        kept = cast(bytes | None, await command(self._connections.redis, "GET", OWED))
-        if kept is not None:
-            self._vectors = json.loads(kept)
-        else:
-            begun = time.monotonic()
-            async with self._connections.system_transaction("") as connection:
-                cursor = await connection.execute(_QUERIES["owed_by_tenant"], {"layer": "context"})
-                self._vectors = dict(await cursor.fetchall())
-            lasts = max(EVERY, (time.monotonic() - begun) * _COSTS_AT_MOST)
-            await command(self._connections.redis, "SET", OWED, json.dumps(self._vectors), "PX", int(lasts * 1000))
-        self._since.clear()
+        since, self._since = self._since, Counter()
+        try:
+            kept = cast(bytes | None, await command(self._connections.redis, "GET", OWED))
+            self._vectors = await self._owed({*self._vectors, *since}) if kept is None else json.loads(kept)
+        except BaseException:
+            self._since += since
+            raise
         self._counted_at = time.monotonic()
         telemetry.level("lousa.debt.vectors", sum(self._vectors.values()), {"lousa.layer": "context"})
+
+    async def _owed(self, writing: Collection[str]) -> Mapping[str, int]:
+        """Counted now, for every process: first what those who write have in their journals, then what is committed."""
+        begun = time.monotonic()
+        tenants = sorted(writing)
+        asked = [("XLEN", journal_key(tenant)) for tenant in tenants]
+        waiting = cast(list[int], await at_once(self._connections.redis, *asked)) if asked else []
+        async with self._connections.system_transaction("") as connection:
+            cursor = await connection.execute(_QUERIES["owed_by_tenant"], {"layer": "context"})
+            owed = Counter(dict(await cursor.fetchall()))
+        owed.update(dict(zip(tenants, waiting, strict=True)))
+        lasts = max(EVERY, (time.monotonic() - begun) * _COSTS_AT_MOST)
+        await command(self._connections.redis, "SET", OWED, json.dumps(+owed), "PX", int(lasts * 1000))
+        return +owed
 
     async def measure(self) -> None:
         """See how much memory the server has left."""

@@ -200,9 +200,8 @@ async def test_a_memory_that_owes_no_vector_is_written_whatever_the_embedder_doe
     async with writing(
         connections, debt_vectors=1, debt_patience=AT_ONCE, deadline=timedelta(milliseconds=300)
     ) as path:
-        for number in range(2):
-            kept = path.memory(principal, f"memory {number}")
-            await path.router.remember(principal, kept, operation=kept.id)
+        kept = path.memory(principal, "memory")
+        await path.router.remember(principal, kept, operation=kept.id)
 
         async def refused() -> bool:
             kept = path.memory(principal, f"memory {new_id()}")
