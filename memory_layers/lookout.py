@@ -2,8 +2,8 @@
 
 How many memories of a tenant wait for their vectors is counted in the record, and kept beside the journals for a
 moment, so that the processes of a home count once and not each. A count that takes long is kept longer: counting costs
-at most a twentieth of the time. What waits in the journal will owe one as soon as it is committed, so it counts as well.
-A server that is away leaves what was seen last; nothing is added to its debts then.
+at most a twentieth of the time. What waits in the journal will owe one once it is committed, so it counts as well. A
+server that is away leaves what was seen last; nothing is added to its debts then.
 
 The room for journals is what the server's memory has left below nine tenths of its `maxmemory`, or of half the machine
 where none is set: no journal may grow larger than what is still free. So memory runs out for the largest backlog first,
