@@ -1,16 +1,56 @@
-"""An open Lousa on the servers that all tests share."""
+"""An open Lousa, and its command line, on the servers that all tests share."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
-import lousa
+import lousa as library
 import pytest
 from lousa import Runtime
 from lousa.infra.embedded.supervisor import Endpoints
+from lousa.runtime.cli import main
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a command line left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Lousa = Callable[..., Ended]
+
+
+@pytest.fixture
+def lousa(
+    servers: Endpoints, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Lousa:
+    """Runs a command line in this process, as a fresh tenant on the servers of the test run."""
+    monkeypatch.setenv("LOUSA_REDIS_URL", servers.redis_url)
+    monkeypatch.setenv("LOUSA_POSTGRES_URL", servers.postgres_url)
+    monkeypatch.setenv("LOUSA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LOUSA_TENANT", f"tenant-{uuid4().hex[:12]}")
+
+    def call(*words: object) -> Ended:
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        said = capsys.readouterr()
+        return Ended(left.value.code if isinstance(left.value.code, int) else 0, said.out, said.err)
+
+    return call
 
 
 @pytest.fixture
@@ -18,7 +58,7 @@ async def runtime(servers: Endpoints, tmp_path: Path, tenant: str) -> AsyncItera
     """Open for one test, in its own tenant."""
     async with AsyncExitStack() as stack:
         yield await stack.enter_async_context(
-            lousa.open(
+            library.open(
                 redis_url=servers.redis_url,
                 postgres_url=servers.postgres_url,
                 home=tmp_path,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,42 +19,8 @@ from lousa.consolidation.schedule import Schedule
 from lousa.infra.clock import Clock, ManualClock
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import BadInput
-from lousa.runtime.cli import main
 
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What a command line left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Lousa = Callable[..., Ended]
-
-
-@pytest.fixture
-def lousa(
-    servers: Endpoints, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Lousa:
-    """Runs a command line in this process, as a fresh tenant on the servers of the test run."""
-    monkeypatch.setenv("LOUSA_REDIS_URL", servers.redis_url)
-    monkeypatch.setenv("LOUSA_POSTGRES_URL", servers.postgres_url)
-    monkeypatch.setenv("LOUSA_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("LOUSA_TENANT", f"tenant-{uuid4().hex[:12]}")
-
-    def call(*words: str) -> Ended:
-        with pytest.raises(SystemExit) as left:
-            main([*words])
-        said = capsys.readouterr()
-        return Ended(left.value.code if isinstance(left.value.code, int) else 0, said.out, said.err)
-
-    return call
+from .conftest import Lousa
 
 
 @pytest.fixture

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
-from uuid import uuid4
 
 import pytest
-from lousa.infra.embedded.supervisor import Endpoints
-from lousa.runtime.cli import main
+
+from .conftest import Lousa
 
 PIPELINE = dedent(
     """
@@ -39,41 +35,6 @@ PIPELINE = dedent(
         return Accept(sum(found.value for found in findings.found), reasons=["all counted"])
     """
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What a command line left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Lousa = Callable[..., Ended]
-
-
-@pytest.fixture
-def lousa(
-    servers: Endpoints, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Lousa:
-    """Runs a command line in this process, as a fresh tenant on the servers of the test run."""
-    monkeypatch.setenv("LOUSA_REDIS_URL", servers.redis_url)
-    monkeypatch.setenv("LOUSA_POSTGRES_URL", servers.postgres_url)
-    monkeypatch.setenv("LOUSA_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("LOUSA_TENANT", f"tenant-{uuid4().hex[:12]}")
-
-    def call(*words: object) -> Ended:
-        with pytest.raises(SystemExit) as left:
-            main([str(word) for word in words])
-        said = capsys.readouterr()
-        return Ended(left.value.code if isinstance(left.value.code, int) else 0, said.out, said.err)
-
-    return call
 
 
 @pytest.fixture
