@@ -37,6 +37,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from .errors import ServerUnavailable
 from .identity import Principal
+from .packing import packing
 
 Connection = AsyncConnection[Any]
 _TRY_EVERY = 1.0
@@ -196,7 +197,7 @@ class Connections:
             retry_on_error=[RedisConnectionError, RedisTimeoutError],
             protocol=3,
         )
-        return Redis.from_pool(pool)
+        return Redis.from_pool(packing(pool))
 
 
 def _array(texts: Collection[str]) -> str:
