@@ -111,17 +111,20 @@ class Connections:
 
         Pipelined, statements share trips to the server, and a failure may show at a later one.
         """
-        async with self._acting(
-            self._pool,
-            pipelined,
-            "lousa_app",
-            principal.tenant,
-            principal.agent,
-            principal.session,
-            str(principal.execution or ""),
-            sorted(principal.roles),
-        ) as connection:
+        async with self._acting(self._pool, pipelined, "lousa_app", *_of(principal)) as connection:
             yield connection
+
+    @asynccontextmanager
+    async def reading(self, principal: Principal) -> AsyncGenerator[Connection]:
+        """One transaction as an agent that only reads, begun in the trip of its first statement and ended in its last.
+
+        Answers that are not awaited within it are there when it has ended.
+        """
+        async with self._connection(self._pool) as connection, connection.pipeline():
+            await connection.execute(_ACT, _names("lousa_app", *_of(principal)))
+            yield connection
+            # The driver's own commit, and its own transaction in a pipeline, wait once more for the server.
+            await connection.execute("COMMIT", prepare=False)
 
     @asynccontextmanager
     async def system_transaction(
@@ -151,8 +154,7 @@ class Connections:
             connection.pipeline() if pipelined else nullcontext(),
             connection.transaction(),
         ):
-            *names, roles = who
-            await connection.execute(_ACT if durable else _ACT_LIGHTLY, (role, *names, _array(roles)))
+            await connection.execute(_ACT if durable else _ACT_LIGHTLY, _names(role, *who))
             yield connection
 
     @asynccontextmanager
@@ -198,6 +200,17 @@ class Connections:
             protocol=3,
         )
         return Redis.from_pool(packing(pool))
+
+
+def _of(principal: Principal) -> tuple[str | Collection[str], ...]:
+    execution = str(principal.execution or "")
+    return principal.tenant, principal.agent, principal.session, execution, sorted(principal.roles)
+
+
+def _names(role: str, *who: str | Collection[str]) -> tuple[str | Collection[str], ...]:
+    """What `_ACT` is told."""
+    *names, roles = who
+    return role, *names, _array(roles)
 
 
 def _array(texts: Collection[str]) -> str:

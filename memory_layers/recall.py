@@ -22,7 +22,6 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
@@ -32,8 +31,9 @@ from ..infra.connections import Connection, Connections
 from ..infra.identity import Principal
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
+from .asking import Packed, Part, ask, unpacked
 from .context.pgvector import BREADTH, ContextLayer
-from .contract import Candidate, Query, Way
+from .contract import Query, Way
 from .execution import memories
 from .knowledge.postgres import KnowledgeLayer
 from .policy import DEFAULT, Policy
@@ -49,9 +49,9 @@ _MORE = 4
 _LOADING = timedelta(seconds=30)
 """What loading a model may take, once a process; a deadline is for answering."""
 _SIGNS_PER_TOKEN = 4
+_NOTHING: tuple[float, tuple[Way, ...]] = (0.0, ())
 
 _Answer = TypeVar("_Answer")
-_Way = Callable[[Connection, Principal, Query], Awaitable[list[Candidate]]]
 CaughtUp = Callable[[Principal, timedelta], Awaitable[bool]]
 
 
@@ -70,9 +70,13 @@ class Weights:
     distrust: float = 0.1
 
 
+_Fused = tuple[float, bytes, tuple[Way, ...]]
+"""Of a candidate: its score with the sign turned, so that the best sorts first; its id; the ways that found it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A fused candidate."""
+    """A fused candidate that is looked up."""
 
     id: UUID
     score: float
@@ -129,34 +133,44 @@ class Recaller:
         self, principal: Principal, query: Query, vector: Vectors | None
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         """The hits, and the layers that were silent: everything in one transaction, unless something in it fails."""
-        ways: dict[Way, _Way] = {"words": self._context.words, "graph": self._knowledge.find}
-        if vector is not None:
-            ways = {"dense": partial(self._context.vectors, vector=vector), **ways}
-        found = await self._in_time("a way of finding", self._ask(principal, query, ways))
+        deaf = () if vector is not None else (_LAYER["dense"],)
+        parts = self._context.part(principal, query, vector), self._knowledge.part(query)
+        found = await self._in_time("a way of finding", self._ask(principal, query, *parts))
         if found is not None:
-            return found, () if "dense" in ways else (_LAYER["dense"],)
+            return found, deaf
         # A failure ends the transaction for all, so each is asked alone and only the broken one stays silent.
-        return await self._find_apart(principal, query, ways)
+        ways: dict[Way, Part] = {"words": self._context.part(principal, query, None), "graph": parts[1]}
+        if vector is not None:
+            ways = {"dense": self._context.part(principal, query, vector, words=False), **ways}
+        hits, silent = await self._find_apart(principal, query, ways)
+        return hits, deaf + silent
 
-    async def _ask(self, principal: Principal, query: Query, ways: Mapping[Way, _Way]) -> tuple[Hit, ...]:
-        async with self._connections.transaction(principal) as connection:
-            found = [candidate for way in ways.values() for candidate in await way(connection, principal, query)]
-            return await self._fetch(connection, query, fuse(found, self._weights))
+    async def _ask(self, principal: Principal, query: Query, *parts: Part) -> tuple[Hit, ...]:
+        """All ways in the trip that begins the transaction, the record in the one that ends it."""
+        async with self._connections.reading(principal) as connection:
+            ranked = fuse(await ask(connection, *parts), self._weights)
+            first = await self._look_up(connection, query, ranked[: query.k + _MORE])
+        return await self._hits(principal, query, ranked, first)
 
     async def _find_apart(
-        self, principal: Principal, query: Query, ways: Mapping[Way, _Way]
+        self, principal: Principal, query: Query, ways: Mapping[Way, Part]
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        answers: dict[Way, list[Candidate] | None] = dict.fromkeys(_LAYER)
-        for name, way in ways.items():
-            answers[name] = await self._in_time(_LAYER[name], self._ask_alone(principal, query, way))
-        found = [candidate for answer in answers.values() for candidate in answer or ()]
-        async with self._connections.transaction(principal) as connection:
-            hits = await self._fetch(connection, query, fuse(found, self._weights))
-        return hits, tuple(_LAYER[way] for way, answer in answers.items() if answer is None)
+        found: dict[Way, bytes | None] = {}
+        silent: list[str] = []
+        for way, part in ways.items():
+            answer = await self._in_time(_LAYER[way], self._ask_alone(principal, part))
+            if answer is None:
+                silent.append(_LAYER[way])
+            else:
+                found[way] = answer[way]
+        ranked = fuse(found, self._weights)
+        async with self._connections.reading(principal) as connection:
+            first = await self._look_up(connection, query, ranked[: query.k + _MORE])
+        return await self._hits(principal, query, ranked, first), tuple(silent)
 
-    async def _ask_alone(self, principal: Principal, query: Query, way: _Way) -> list[Candidate]:
-        async with self._connections.transaction(principal) as connection:
-            return await way(connection, principal, query)
+    async def _ask_alone(self, principal: Principal, part: Part) -> Packed:
+        async with self._connections.reading(principal) as connection:
+            return await ask(connection, part)
 
     async def _in_time(self, name: str, answer: Awaitable[_Answer], within: timedelta | None = None) -> _Answer | None:
         """An answer, or None when there was none: one silent way leaves the others their say."""
@@ -167,18 +181,30 @@ class Recaller:
             _LOG.warning("recall: %s did not answer: %s", name, type(error).__name__)
             return None
 
-    async def _fetch(self, connection: Connection, query: Query, ranked: Sequence[Ranked]) -> tuple[Hit, ...]:
+    async def _look_up(self, connection: Connection, query: Query, part: Sequence[_Fused]) -> memories.Fetched:
+        return await memories.look_up(
+            connection, [UUID(bytes=one) for _, one, _ in part], now=self._clock.now(), as_of=query.as_of
+        )
+
+    async def _hits(
+        self, principal: Principal, query: Query, ranked: Sequence[_Fused], first: memories.Fetched
+    ) -> tuple[Hit, ...]:
         """The hits, from the record: what falls out or is folded away is refilled from further down."""
         now = self._clock.now()
         checked: list[tuple[float, Ranked, Memory]] = []
         hits: list[Hit] = []
         step = query.k + _MORE
+        known = await first.known()
         for start in range(0, len(ranked), step):
             part = ranked[start : start + step]
-            known = await memories.fetch(connection, [one.id for one in part], now=now, as_of=query.as_of)
+            if start:
+                async with self._connections.reading(principal) as connection:
+                    further = await self._look_up(connection, query, part)
+                known = await further.known()
+            candidates = [Ranked(UUID(bytes=one), -score, via) for score, one, via in part]
             checked += [
                 (candidate.score * self._standing(memory, now), candidate, memory)
-                for candidate in part
+                for candidate in candidates
                 if (memory := known.get(candidate.id)) is not None and _holds(memory, query, now)
             ]
             hits = _fold(sorted(checked, key=lambda one: (-one[0], one[1].id.int)), query.k)
@@ -200,26 +226,23 @@ class Recaller:
             await connection.execute(_QUERIES["touch"], {"ids": [hit.id for hit in hits], "now": self._clock.now()})
 
 
-def fuse(found: Sequence[Candidate], weights: Weights) -> list[Ranked]:
+def fuse(found: Packed, weights: Weights) -> list[_Fused]:
     """One ranking of all ways' candidates, best first."""
-    likenesses = sorted((candidate.score for candidate in found if candidate.via == "dense"), reverse=True)
-    floor = likenesses[:BREADTH][-1] if likenesses else 0.0
-    fused: dict[int, tuple[float, UUID, tuple[Way, ...]]] = {}
-    for candidate in found:
-        match candidate.via:
-            case "dense":
-                part = weights.dense * max(0.0, candidate.score - floor)
-            case "words":
-                part = weights.words * candidate.score
-            case "graph":
-                part = weights.graph * candidate.score
-        key = candidate.id.int  # hashes ten times as fast as the id itself
-        if known := fused.get(key):
-            fused[key] = (known[0] + part, candidate.id, (*known[2], candidate.via))
-        else:
-            fused[key] = (part, candidate.id, (candidate.via,))
-    ranked = sorted(fused.items(), key=lambda one: (-one[1][0], one[0]))
-    return [Ranked(identifier, score, via) for _, (score, identifier, via) in ranked]
+    weighted: tuple[tuple[Way, float], ...] = (
+        ("dense", weights.dense),
+        ("words", weights.words),
+        ("graph", weights.graph),
+    )
+    fused: dict[bytes, tuple[float, tuple[Way, ...]]] = {}
+    for way, weight in weighted:
+        scored = [*unpacked(found.get(way))]
+        if way == "dense" and scored:
+            floor = sorted([score for _, score in scored], reverse=True)[:BREADTH][-1]
+            scored = [(identifier, max(0.0, score - floor)) for identifier, score in scored]
+        for identifier, score in scored:
+            before, via = fused.get(identifier, _NOTHING)
+            fused[identifier] = (before + weight * score, (*via, way))
+    return sorted([(-score, identifier, via) for identifier, (score, via) in fused.items()])
 
 
 def _holds(memory: Memory, query: Query, now: datetime) -> bool:

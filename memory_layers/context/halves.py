@@ -39,6 +39,17 @@ class Halves:
         return struct.pack(">iiIii", 1, 0, self.type, count, 1) + rows.tobytes()
 
 
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One vector: a `halfvec` parameter."""
+
+    vector: Vectors
+
+    def bytes(self) -> bytes:
+        """As Postgres reads it."""
+        return struct.pack(">hh", len(self.vector), 0) + self.vector.astype(">f2").tobytes()
+
+
 class _HalvesDumper(Dumper):
     format = Format.BINARY
 
@@ -47,3 +58,4 @@ class _HalvesDumper(Dumper):
 
 
 psycopg.adapters.register_dumper(Halves, _HalvesDumper)
+psycopg.adapters.register_dumper(Half, _HalvesDumper)

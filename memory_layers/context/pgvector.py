@@ -16,12 +16,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, LiteralString, cast
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 from uuid import UUID
 
 from psycopg.types.json import Json as JsonParameter
@@ -30,10 +28,11 @@ from ...infra.connections import Connection, Connections
 from ...infra.errors import SchemaMismatch
 from ...infra.identity import Principal
 from ...infra.sql import load_queries
+from ..asking import Packed, Part, ask, candidates
 from ..contract import Candidate, Capabilities, Query
 from ..embedding import Embedder
 from ..records import Json, Memory
-from .halves import Halves
+from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
 from .terms import terms
@@ -54,15 +53,9 @@ _ENOUGH = 250
 _BOUND = 2_000
 _IDENTIFIER_BONUS = 1.0
 _FRESH = 60.0
+_SETTLED = 3_600.0
+_UNKNOWN = -1
 _REMEMBERED = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """How the database reads a term (None: not at all), and how many memories hold it."""
-
-    query: str | None
-    frequency: int
 
 
 class ContextLayer:
@@ -76,7 +69,11 @@ class ContextLayer:
         self._lexicon = Lexicon()
         self._batches = asyncio.Lock()
         self._halfvec = 0
-        self._terms = Recent[tuple[Principal, str], _Term](age=_FRESH, most=_REMEMBERED)
+        self._read = Recent[str, str | None](age=_FRESH, most=_REMEMBERED)
+        """How the database reads a term, whoever asks."""
+        self._readings = Recent[str, str](age=_SETTLED, most=_REMEMBERED)
+        """How the database reads a term, whoever asks; '' is a function word to it."""
+        self._frequencies = Recent[tuple[Principal, str], int](age=_FRESH, most=_REMEMBERED)
         self._sizes = Recent[Principal, int](age=_FRESH, most=_REMEMBERED)
 
     async def start(self, stack: AsyncExitStack) -> None:
@@ -168,110 +165,58 @@ class ContextLayer:
     # Finding -----------------------------------------------------------------------------------------------------
 
     async def find(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
-        """Both ways, one after the other."""
+        """Both ways at once."""
         vector = await self.embedder.query(query.text)
-        likest = await self.vectors(connection, principal, query, vector)
-        return [*likest, *await self.words(connection, principal, query)]
+        return candidates(await ask(connection, self.part(principal, query, vector)), "dense", "words")
 
     async def vectors(
         self, connection: Connection, principal: Principal, query: Query, vector: Vectors
     ) -> list[Candidate]:
         """The likest memories that the caller may see; the score is the cosine."""
-        k = max(BREADTH, query.k)
-        parameters = {"vector": _literal(vector), "kinds": _kinds(query), "k": k}
-        if await self._size(connection, principal) < EXACT_BELOW:
-            return await self._nearest(connection, "nearest_exact", parameters)
-        found = await self._nearest(connection, "nearest", parameters)
-        if len(found) < k:
-            return await self._nearest(connection, "nearest_exact", parameters)
-        return found
+        return candidates(await ask(connection, self.part(principal, query, vector, words=False)), "dense")
 
     async def words(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
         """The memories that hold most of what the question's terms weigh; the score is their share, plus the bonus."""
-        asked = terms(query.text)
-        known = await self._frequencies(connection, principal, [*asked.words, *asked.identifiers])
-        if not any(term.frequency for term in known.values()):
-            return []
-        size = max(await self._size(connection, principal), *(term.frequency for term in known.values()))
-        weight = {name: _idf(size, term.frequency) for name, term in known.items()}
-        total = sum(weight.values())
-        exact = [name for name in known if name in asked.identifiers]
-        matching = {name: term for name, term in known.items() if term.frequency}
-        rarest: list[str] = []
-        candidates = 0
-        for term in sorted(matching.values(), key=lambda term: term.frequency):
-            if rarest and candidates + term.frequency > _ENOUGH:
-                break
-            rarest.append(cast(str, term.query))
-            candidates += term.frequency
-        cursor = await connection.execute(
-            _QUERIES["words"],
-            {
-                "any_of": " | ".join(rarest),
-                "queries": [term.query for term in matching.values()],
-                "weights": [
-                    weight[name] / total + (_IDENTIFIER_BONUS / len(exact) if name in exact else 0.0)
-                    for name in matching
-                ],
-                "kinds": _kinds(query),
-                "bound": _BOUND,
-                "k": max(BREADTH, query.k),
-            },
-        )
-        return [Candidate(identifier, score, "words") for identifier, score in await cursor.fetchall()]
+        return candidates(await ask(connection, self.part(principal, query, None)), "words")
 
-    async def _nearest(self, connection: Connection, name: str, parameters: Mapping[str, object]) -> list[Candidate]:
-        cursor = await connection.execute(self._query(name), parameters)
-        found = [Candidate(identifier, likeness, "dense") for identifier, likeness in await cursor.fetchall()]
-        # The relaxed order of an iterative scan is nearly, but not quite, by distance.
-        return sorted(found, key=lambda candidate: -candidate.score)
-
-    async def _frequencies(
-        self, connection: Connection, principal: Principal, names: Sequence[str]
-    ) -> dict[str, _Term]:
-        """What the database makes of each term, without those that are function words to it."""
+    def part(self, principal: Principal, query: Query, vector: Vectors | None, *, words: bool = True) -> Part:
+        """Likeness, unless there is no vector, and words, as a part of a statement."""
         now = time.monotonic()
-        found = {name: self._terms.get((principal, name), now) for name in names}
-        known = {name: term for name, term in found.items() if term is not None and _counts(term)}
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            cursor = await connection.execute(_QUERIES["frequencies"], {"terms": unknown, "cap": _CAP})
-            counted = {name: _Term(query, frequency) for name, query, frequency in await cursor.fetchall()}
-            for name in unknown:
-                known[name] = counted.get(name, _Term(None, 0))
-                self._terms.put((principal, name), known[name], now)
-        return {name: known[name] for name in names if known[name].query is not None}
-
-    async def _size(self, connection: Connection, principal: Principal) -> int:
-        """How many vectors the caller may see, up to `EXACT_BELOW`; counted at most once a minute."""
-        now = time.monotonic()
+        found = terms(query.text)
+        names = (*found.words, *found.identifiers) if words else ()
+        read_as = {name: self._readings.get(name, now) for name in names}
+        asked = [name for name, reading in read_as.items() if reading != ""]
+        known = [self._frequencies.get((principal, name), now) for name in asked]
         size = self._sizes.get(principal, now)
-        if size is None:
-            cursor = await connection.execute(self._query("count_vectors"), {"bound": EXACT_BELOW})
-            row = await cursor.fetchone()
-            size = int(row[0]) if row else 0
-            self._sizes.put(principal, size, now)
-        return size
+
+        def read(row: tuple[Any, ...]) -> Packed:
+            counted, likest, by_words, queries, frequencies = row
+            if size is None:
+                self._sizes.put(principal, counted, now)
+            for name, before, reading, frequency in zip(asked, known, queries, frequencies, strict=True):
+                if read_as[name] is None:
+                    self._readings.put(name, reading or "", now)
+                if before is None and frequency:  # what nobody had may be written in a moment
+                    self._frequencies.put((principal, name), frequency, now)
+            return {"dense": likest, "words": by_words}
+
+        parameters = {
+            "vector": None if vector is None else Half(vector),
+            "kinds": sorted(query.kinds) or None,
+            "k": max(BREADTH, query.k),
+            "size": _UNKNOWN if size is None else size,
+            "exact_below": EXACT_BELOW,
+            "terms": asked,
+            "queries": [read_as[name] or "" for name in asked],
+            "frequencies": [_UNKNOWN if frequency is None else frequency for frequency in known],
+            "cap": _CAP,
+            "enough": _ENOUGH,
+            "bound": _BOUND,
+            "bonus": _IDENTIFIER_BONUS,
+        }
+        return Part(self._query("find"), parameters, 5, read)
 
     def _query(self, name: str) -> LiteralString:
         # The fingerprint is 12 hexadecimal digits (the database checks it), so the name is as safe as a literal.
         table = cast(LiteralString, f"memory_vector_{self.embedder.fingerprint}")
         return _QUERIES[name].replace("{table}", table)
-
-
-def _literal(vector: Vectors) -> str:
-    """A vector as Postgres reads it, to the precision that half a float keeps."""
-    return ("[" + "%.4g," * (len(vector) - 1) + "%.4g]") % tuple(vector.tolist())
-
-
-def _kinds(query: Query) -> list[str] | None:
-    return sorted(query.kinds) or None
-
-
-def _idf(size: int, frequency: int) -> float:
-    return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
-
-
-def _counts(term: _Term) -> bool:
-    """Whether what was counted may still be used: what nobody had may have been written a moment ago."""
-    return term.query is None or term.frequency > 0

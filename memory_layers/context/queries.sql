@@ -37,28 +37,35 @@ INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, read
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, vector FROM live
 ON CONFLICT (id) DO NOTHING
 
--- frequencies: How the database reads each term, and how many memories the caller sees that hold it, up to a cap.
-SELECT term, query, frequency FROM word_frequencies(%(terms)s::text[], %(cap)s)
-
--- words: The memories that hold most of what the terms weigh.
-SELECT id, score FROM search_words(%(any_of)s, %(queries)s::text[], %(weights)s::float8[], %(kinds)s::text[],
-                                   %(bound)s, %(k)s)
-
--- nearest: The likest by the index. A plan that is made once would not know that few are asked for, and look at every row:
--- so the most that may be asked for is written down, and no more than `k` are fetched.
-SELECT id, likeness FROM (
-    SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
-    WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s)
-    ORDER BY embedding <=> %(vector)s::public.halfvec LIMIT 200
-) AS walked LIMIT %(k)s
-
--- nearest_exact: The likest by looking at every row; the sum keeps the planner from the index.
-SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
-WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s)
-ORDER BY (embedding <=> %(vector)s::public.halfvec) + 0 LIMIT %(k)s
-
--- count_vectors: How many vectors the tenant has, up to a bound.
-SELECT count(*) FROM (SELECT FROM {table} WHERE tenant = current_tenant() LIMIT %(bound)s) AS counted
+-- find: The likest memories (NULL as the vector asks for none) and those that hold most of what the terms weigh, packed;
+-- how many vectors the tenant has, up to a bound, and what was made of the terms. Below the bound every row is looked at,
+-- and so it is where the walk came back short; the sum keeps the planner from the index. A plan that is made once would
+-- not know that the walk has few to find: so the most that may be asked for is written down, and no more than `k` fetched.
+WITH held AS MATERIALIZED (
+    SELECT coalesce(nullif(%(size)s::integer, -1), (SELECT count(*)::integer FROM (
+        SELECT FROM {table} WHERE tenant = current_tenant() LIMIT %(exact_below)s::integer) AS counted)) AS size
+), walked AS MATERIALIZED (
+    SELECT id, likeness FROM (
+        SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
+        WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s::text[])
+        ORDER BY embedding <=> %(vector)s::public.halfvec LIMIT 200
+    ) AS walk
+    WHERE %(vector)s::public.halfvec IS NOT NULL AND (SELECT size FROM held) >= %(exact_below)s::integer
+    LIMIT %(k)s::integer
+), looked AS MATERIALIZED (
+    SELECT id, likeness FROM (
+        SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
+        WHERE %(kinds)s::text[] IS NULL OR kind = ANY (%(kinds)s::text[])
+        ORDER BY (embedding <=> %(vector)s::public.halfvec) + 0 LIMIT %(k)s::integer
+    ) AS look
+    WHERE %(vector)s::public.halfvec IS NOT NULL AND (SELECT count(*) FROM walked) < %(k)s::integer
+), likest AS (
+    SELECT * FROM walked WHERE (SELECT count(*) FROM walked) >= %(k)s::integer UNION ALL SELECT * FROM looked
+)
+SELECT held.size, (SELECT string_agg(uuid_send(id) || float8send(likeness), ''::bytea) FROM likest) AS likest, words.*
+FROM held CROSS JOIN LATERAL find_words(
+    %(terms)s::text[], %(queries)s::text[], %(frequencies)s::integer[], held.size, %(kinds)s::text[],
+    %(cap)s::integer, %(enough)s::integer, %(bound)s::integer, %(bonus)s::float8, %(k)s::integer) AS words
 
 -- unindex: No words and no vectors of any model.
 SELECT unindex(%(ids)s::uuid[])

@@ -57,6 +57,17 @@ class Inserted:
         return {identifier: known[place] for identifier, place in self._places.items() if place in known}
 
 
+class Fetched:
+    """Memories on their way out of the record."""
+
+    def __init__(self, cursor: AsyncCursor[dict[str, Any]]) -> None:
+        self._cursor = cursor
+
+    async def known(self) -> dict[UUID, Memory]:
+        """They, by their ids."""
+        return {row["id"]: _memory(row) for row in await self._cursor.fetchall()}
+
+
 async def send(
     connection: Connection, memories: Sequence[Memory], *, owed: Collection[UUID] = (), due_after: timedelta = _AT_ONCE
 ) -> Inserted:
@@ -86,10 +97,16 @@ async def fetch(
     connection: Connection, ids: Iterable[UUID], *, now: datetime, as_of: datetime | None = None
 ) -> dict[UUID, Memory]:
     """Those of `ids` that may come back in a recall, at `as_of` or now; what is missing fell out."""
-    parameters = {"ids": list(ids), "now": now, "as_of": as_of}
-    async with _rows(connection) as cursor:
-        await cursor.execute(_QUERIES["fetch_memories"], parameters)
-        return {row["id"]: _memory(row) for row in await cursor.fetchall()}
+    return await (await look_up(connection, ids, now=now, as_of=as_of)).known()
+
+
+async def look_up(
+    connection: Connection, ids: Iterable[UUID], *, now: datetime, as_of: datetime | None = None
+) -> Fetched:
+    """The same, without waiting for the answer; in a pipeline, the transaction may end before it is read."""
+    cursor = _rows(connection)
+    await cursor.execute(_QUERIES["fetch_memories"], {"ids": list(ids), "now": now, "as_of": as_of})
+    return Fetched(cursor)
 
 
 async def standing(connection: Connection, kinds: Iterable[MemoryKind], *, now: datetime) -> list[Memory]:

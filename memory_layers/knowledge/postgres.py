@@ -21,6 +21,7 @@ from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connection, Connections
 from ...infra.errors import WrongTenant
 from ...infra.identity import Principal
+from ..asking import Packed, Part, ask, candidates
 from ..context.terms import STOP_WORDS
 from ..contract import Candidate, Capabilities, Query
 from ..execution.memories import folded
@@ -31,6 +32,7 @@ from .resolution import QUERIES, FactOutcome, entity_id
 
 _LONGEST_NAME = 8
 _WORDS_READ = 64
+_SIGN = 1 << 63
 _MOST_FACTS = 200
 _NEAR, _FAR = 1.0, 0.5
 _EDGES = "\"'“”‘’«»()[]{}<>!?;:,¿¡…"
@@ -147,14 +149,24 @@ class KnowledgeLayer:
 
     async def find(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
         """The facts within two steps of the things that a question names; nearer ones score higher."""
-        entities = await self.named(connection, query.text)
-        if not entities:
-            return []
-        steps = await self._steps(connection, principal.tenant, entities, hops=2, at=query.as_of)
-        scores = {
-            edge.id: _NEAR if hop == 0 else _FAR for hop, edges in reversed([*enumerate(steps)]) for edge in edges
+        return candidates(await ask(connection, self.part(query)), "graph")
+
+    def part(self, query: Query) -> Part:
+        """The same, as a part of a statement."""
+        places = _runs(query.text)
+        # The longest names first; where each stands is a bit a word, in a number that has a sign.
+        runs = [(name, span) for name in sorted(places, key=_longest) for span in places[name]]
+        now = self._clock.now()
+        parameters = {
+            "names": [name for name, _ in runs],
+            "places": [((1 << span.stop) - (1 << span.start) ^ _SIGN) - _SIGN for _, span in runs],
+            "now": now,
+            "at": query.as_of or now,
+            "near": _NEAR,
+            "far": _FAR,
+            "most": _MOST_FACTS,
         }
-        return [Candidate(identifier, score, "graph") for identifier, score in sorted(scores.items(), key=_best)]
+        return Part(QUERIES["find"], parameters, 1, _read)
 
     async def named(self, connection: Connection, text: str) -> list[Entity]:
         """The things that a text names, the longest names first; a name inside a longer one does not count."""
@@ -163,7 +175,7 @@ class KnowledgeLayer:
         found: dict[str, str] = dict(await cursor.fetchall())
         taken: set[int] = set()
         entities: list[Entity] = []
-        for key in sorted(found, key=lambda key: (-len(key), key)):
+        for key in sorted(found, key=_longest):
             free = [span for span in places[key] if taken.isdisjoint(span)]
             if free:
                 taken.update(*free)
@@ -247,8 +259,12 @@ def _with_facts(memories: Sequence[Memory]) -> list[tuple[Memory, Fact]]:
     return [(memory, memory.fact) for memory in memories if memory.fact is not None]
 
 
-def _best(scored: tuple[UUID, float]) -> tuple[float, UUID]:
-    return -scored[1], scored[0]
+def _longest(name: str) -> tuple[int, str]:
+    return -len(name), name
+
+
+def _read(row: tuple[bytes | None]) -> Packed:
+    return {"graph": row[0]}
 
 
 def _runs(text: str) -> dict[str, list[range]]:

@@ -39,8 +39,10 @@ async def test_a_search_of_words_finds_what_the_policies_show_and_nothing_else(l
             cursor = await connection.execute("SELECT id FROM memory_words")
             shown = {row[0] for row in await cursor.fetchall()}
             found = {one.id for one in await layers.context.words(connection, asker, Query(text="jabuticaba"))}
-            cursor = await connection.execute("SELECT frequency FROM word_frequencies('{jabuticaba}', 100)")
-            assert await cursor.fetchone() == (len(shown),)
+            cursor = await connection.execute(
+                "SELECT frequencies FROM find_words('{jabuticaba}', '{\"\"}', '{-1}', 0, NULL, 100, 10, 10, 1, 10)"
+            )
+            assert await cursor.fetchone() == ([len(shown)],)
         assert found == shown
         counts.add(len(shown))
     assert len(counts) > 2 and 0 not in counts

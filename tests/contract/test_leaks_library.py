@@ -190,5 +190,7 @@ async def test_a_transaction_that_says_nobody_sees_nothing(layers: Layers, princ
     async with layers.connections.system_transaction("") as connection:
         cursor = await connection.execute(f"SELECT count(*) FROM {table}".encode())
         assert await cursor.fetchone() == (0,)
-        cursor = await connection.execute("SELECT * FROM search_words('''senh''', '{senh}', '{1}', NULL, 10, 10)")
-        assert await cursor.fetchall() == []
+        cursor = await connection.execute(
+            "SELECT packed, frequencies FROM find_words('{senha}', '{\"\"}', '{-1}', 0, NULL, 10, 10, 10, 1, 10)"
+        )
+        assert await cursor.fetchall() == [(None, [0])]
