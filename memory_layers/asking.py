@@ -7,7 +7,7 @@ longer over 200 rows than the database over finding them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import Any, LiteralString
@@ -46,6 +46,17 @@ async def ask(connection: Connection, *parts: Part) -> dict[Way, bytes | None]:
         found |= part.read(row[: part.columns])
         row = row[part.columns :]
     return found
+
+
+def texts(values: Sequence[str]) -> str:
+    """An array of text as Postgres reads it; the driver's own way takes a regular expression a value."""
+    joined = "\0".join(values)  # which no text in a database holds
+    return '{"' + joined.replace("\\", "\\\\").replace('"', '\\"').replace("\0", '","') + '"}' if values else "{}"
+
+
+def numbers(values: Iterable[int]) -> str:
+    """An array of whole numbers, likewise."""
+    return "{" + ",".join(map(str, values)) + "}"
 
 
 def unpacked(packed: bytes | None) -> Iterable[tuple[bytes, float]]:

@@ -49,7 +49,7 @@ _MORE = 4
 _LOADING = timedelta(seconds=30)
 """What loading a model may take, once a process; a deadline is for answering."""
 _SIGNS_PER_TOKEN = 4
-_NOTHING: tuple[float, tuple[Way, ...]] = (0.0, ())
+_DENSE: tuple[Way, ...] = ("dense",)
 
 _Answer = TypeVar("_Answer")
 CaughtUp = Callable[[Principal, timedelta], Awaitable[bool]]
@@ -228,20 +228,18 @@ class Recaller:
 
 def fuse(found: Packed, weights: Weights) -> list[_Fused]:
     """One ranking of all ways' candidates, best first."""
-    weighted: tuple[tuple[Way, float], ...] = (
-        ("dense", weights.dense),
-        ("words", weights.words),
-        ("graph", weights.graph),
-    )
-    fused: dict[bytes, tuple[float, tuple[Way, ...]]] = {}
-    for way, weight in weighted:
-        scored = [*unpacked(found.get(way))]
-        if way == "dense" and scored:
-            floor = sorted([score for _, score in scored], reverse=True)[:BREADTH][-1]
-            scored = [(identifier, max(0.0, score - floor)) for identifier, score in scored]
-        for identifier, score in scored:
-            before, via = fused.get(identifier, _NOTHING)
-            fused[identifier] = (before + weight * score, (*via, way))
+    likest = [*unpacked(found.get("dense"))]
+    floor = sorted([score for _, score in likest], reverse=True)[:BREADTH][-1] if likest else 0.0
+    dense = weights.dense
+    fused = {identifier: (dense * max(0.0, score - floor), _DENSE) for identifier, score in likest}
+    others: tuple[tuple[Way, float], ...] = (("words", weights.words), ("graph", weights.graph))
+    for way, weight in others:
+        alone = (way,)
+        for identifier, score in unpacked(found.get(way)):
+            if known := fused.get(identifier):
+                fused[identifier] = (known[0] + weight * score, (*known[1], way))
+            else:
+                fused[identifier] = (weight * score, alone)
     return sorted([(-score, identifier, via) for identifier, (score, via) in fused.items()])
 
 

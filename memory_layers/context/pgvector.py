@@ -28,7 +28,7 @@ from ...infra.connections import Connection, Connections
 from ...infra.errors import SchemaMismatch
 from ...infra.identity import Principal
 from ...infra.sql import load_queries
-from ..asking import Packed, Part, ask, candidates
+from ..asking import Packed, Part, ask, candidates, numbers, texts
 from ..contract import Candidate, Capabilities, Query
 from ..embedding import Embedder
 from ..records import Json, Memory
@@ -206,9 +206,9 @@ class ContextLayer:
             "k": max(BREADTH, query.k),
             "size": _UNKNOWN if size is None else size,
             "exact_below": EXACT_BELOW,
-            "terms": asked,
-            "queries": [read_as[name] or "" for name in asked],
-            "frequencies": [_UNKNOWN if frequency is None else frequency for frequency in known],
+            "terms": texts(asked),
+            "queries": texts([read_as[name] or "" for name in asked]),
+            "frequencies": numbers([_UNKNOWN if frequency is None else frequency for frequency in known]),
             "cap": _CAP,
             "enough": _ENOUGH,
             "bound": _BOUND,

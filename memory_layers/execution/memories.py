@@ -27,13 +27,15 @@ from psycopg.types.json import Json as JsonParameter
 
 from ...infra.connections import Connection
 from ...infra.sql import load_queries
-from ..records import Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Status
+from ..records import PRIVATE, SHARED, TENANT, Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Status
 
 _QUERIES = load_queries(__package__ or "")
 _AT_ONCE = timedelta(0)
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SORTED_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _Row = Mapping[str, Any]
+_NAMELESS: Mapping[str, Scope] = {scope.kind: scope for scope in (PRIVATE, SHARED, TENANT)}
+"""The scopes that name nobody, made once: a recall reads a dozen rows."""
 
 
 class Inserted:
@@ -231,7 +233,11 @@ def from_json(stored: _Row) -> Memory:
 
 
 def _memory(row: _Row) -> Memory:
-    scope = Scope(kind=ScopeKind(row["scope"]), readers=frozenset(row["readers"]), roles=frozenset(row["reader_roles"]))
+    scope = _NAMELESS.get(row["scope"])
+    if scope is None:
+        scope = Scope(
+            kind=ScopeKind(row["scope"]), readers=frozenset(row["readers"]), roles=frozenset(row["reader_roles"])
+        )
     return Memory(
         id=row["id"],
         tenant=row["tenant"],

@@ -21,7 +21,7 @@ from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connection, Connections
 from ...infra.errors import WrongTenant
 from ...infra.identity import Principal
-from ..asking import Packed, Part, ask, candidates
+from ..asking import Packed, Part, ask, candidates, numbers, texts
 from ..context.terms import STOP_WORDS
 from ..contract import Candidate, Capabilities, Query
 from ..execution.memories import folded
@@ -158,8 +158,8 @@ class KnowledgeLayer:
         runs = [(name, span) for name in sorted(places, key=_longest) for span in places[name]]
         now = self._clock.now()
         parameters = {
-            "names": [name for name, _ in runs],
-            "places": [((1 << span.stop) - (1 << span.start) ^ _SIGN) - _SIGN for _, span in runs],
+            "names": texts([name for name, _ in runs]),
+            "places": numbers([((1 << span.stop) - (1 << span.start) ^ _SIGN) - _SIGN for _, span in runs]),
             "now": now,
             "at": query.as_of or now,
             "near": _NEAR,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
 
 import pytest
 from lousa.infra.errors import BadInput
 from lousa.infra.identity import Principal
 from lousa.infra.settings import Settings
+from lousa.memory_layers.asking import Part
 from lousa.memory_layers.context.pgvector import ContextLayer
 from lousa.memory_layers.contract import Query
 from lousa.memory_layers.recall import Recaller
@@ -177,6 +178,41 @@ async def test_a_silent_layer_is_named_and_the_others_answer(layers: Layers, pri
     assert [hit.text for hit in found] == ["The garden is watered at six."]
     assert found.silent == ("context",) and found.behind
     assert not (await recaller.recall(principal, Query(text="garden", freshness="eventual"))).behind
+
+
+@pytest.mark.parametrize("select", ["SELECT 1 / (SELECT 0)", "SELECT pg_sleep(60)"])
+@pytest.mark.parametrize("way", ["context", "words", "knowledge"])
+async def test_a_way_that_the_server_fails_is_silent_alone_and_spoils_no_connection(
+    layers: Layers, principal: Principal, monkeypatch: pytest.MonkeyPatch, way: str, select: LiteralString
+):
+    fact = Fact(subject="Acme", predicate="phone", object="555-0100")
+    await layers.keep(principal, layers.memory(principal, fact.sentence(), fact=fact))
+    context = layers.context.part
+    failing = Part(select, {}, 1, lambda _row: {})
+
+    def part(who: Principal, query: Query, vector: Vectors | None, *, words: bool = True) -> Part:
+        broken = vector is not None if way == "context" else words
+        return failing if broken else context(who, query, vector, words=words)
+
+    if way == "knowledge":
+        monkeypatch.setattr(layers.knowledge, "part", {Query(text="Acme"): failing}.__getitem__)
+    else:
+        monkeypatch.setattr(layers.context, "part", part)
+    recaller = Recaller(
+        layers.connections,
+        layers.context,
+        layers.knowledge,
+        caught_up=_behind,
+        clock=layers.clock,
+        settings=Settings(deadline=timedelta(seconds=1)),
+    )
+    found = await recaller.recall(principal, Query(text="Acme"))
+    assert found.silent == (way,)
+    others = {"context": ("words", "graph"), "words": ("dense", "graph"), "knowledge": ("dense", "words")}
+    assert [hit.via for hit in found] == [others[way]]
+    monkeypatch.undo()
+    [hit] = await layers.recall(principal, "Acme")
+    assert hit.via == ("dense", "words", "graph")
 
 
 async def _behind(_principal: Principal, _timeout: timedelta) -> bool:
