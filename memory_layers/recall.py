@@ -2,7 +2,7 @@
 
     wait for what was acknowledged, and embed → ask the three ways → fuse → fetch and check → fold → touch
 
-Words, graph and likeness are asked on one connection, in one transaction with the fetching, under one deadline; when
+Words, graph and likeness are asked in one statement, in one transaction with the fetching, under one deadline; when
 that fails or is late, each is asked again by itself, and the one that does not answer is named in `Recall.silent`.
 Their scores are summed, since they are made to be: words give a share of what the question weighs, likeness is what
 lies above the hundredth hit (modern embedders give everything a high cosine), and the graph adds a little to facts
