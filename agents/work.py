@@ -16,6 +16,7 @@ import heapq
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
+from ..infra.tasks import end
 from .contract import Finding, Outcome, Skipped, Task
 
 Run = Callable[[Task], Awaitable[Outcome]]
@@ -52,10 +53,7 @@ async def work_off(
                 del running[finished]
                 order.settle(finished.result())
     finally:
-        for left in running:
-            left.cancel()
-        if running:
-            await asyncio.wait(running)
+        await end(*running)
 
 
 class _Order:

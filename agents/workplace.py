@@ -19,7 +19,7 @@ from typing import cast
 from uuid import UUID
 
 from ..infra.identity import Principal
-from ..memory_layers.conversation.board import ANY, Board, Conflict
+from ..memory_layers.conversation.board import ANY, Board, Conflict, RunBoard
 from ..memory_layers.conversation.claims import Claim, FirstClaim
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.records import Json
@@ -143,9 +143,9 @@ class Workplace:
             task=work,
         )
 
-    def _own_board(self, agent: str, held: Held) -> Board:
+    def _own_board(self, agent: str, held: Held) -> RunBoard:
         """A board for the runtime's own fields, under a claim."""
-        return Board(
+        return RunBoard(
             self._services.connections,
             self._as(agent),
             feed=self._services.feed,

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from ..infra.errors import ServerUnavailable
 from ..infra.ids import id_at
+from ..infra.tasks import end
 from .lease import Lead
 from .run import Consolidation, Overtaken
 
@@ -64,7 +65,7 @@ class Schedule:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSING):
                     await self._idle.wait()
-            asking.cancel()
+            await end(asking)
             for ended in await asyncio.gather(asking, return_exceptions=True):
                 if isinstance(ended, Exception):
                     _LOG.warning("the schedule of consolidation had ended with %s", type(ended).__name__)

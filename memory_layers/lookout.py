@@ -26,6 +26,7 @@ from ..infra.connections import Connections
 from ..infra.errors import Overloaded
 from ..infra.retry import retrying
 from ..infra.sql import load_queries
+from ..infra.tasks import end
 from .conversation.keys import journal_key
 from .conversation.script import at_once, command
 from .pressure import Marks
@@ -55,7 +56,7 @@ class Lookout:
         """Look until the stack closes."""
         for what, look in (("counting vectors that are owed", self.count), ("asking for memory", self.measure)):
             task = asyncio.create_task(self._keep(what, look), name=f"lousa lookout: {what}")
-            stack.push_async_callback(_end, task)
+            stack.push_async_callback(end, task)
 
     def room(self) -> int:
         """Bytes that a journal may have at most, by the memory that is left."""
@@ -123,8 +124,3 @@ def room(told: Mapping[str, object], most: int) -> int:
     if not limit or policy.startswith("allkeys"):
         return most
     return min(most, int(limit * _USABLE) - int(str(told.get("used_memory", 0))))
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait({task})

@@ -25,6 +25,7 @@ from ..infra.errors import LousaError, ServerUnavailable
 from ..infra.identity import Principal
 from ..infra.ids import id_at, new_id
 from ..infra.retry import retrying
+from ..infra.tasks import end
 from . import fencing
 from .auditing import BoardAudit
 from .commit import Committer, Write
@@ -264,8 +265,7 @@ class Relay:
         self._closing.set()
         ends = time.monotonic() + self._drain_for
         _, late = await asyncio.wait(self._tasks, timeout=self._drain_for)
-        for task in late:
-            task.cancel()
+        await end(*late)
         for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
             if isinstance(ended, Exception):
                 _LOG.warning("a task of the relay ended with %s", type(ended).__name__)

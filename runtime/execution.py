@@ -36,6 +36,7 @@ from ..agents.written import outcomes_in, plans_in, read_verdict, write_verdict
 from ..infra.errors import BadInput, ExecutionBusy, LousaError, PipelineError, RunFailed, ServerUnavailable, Stale
 from ..infra.identity import PERSON, Principal
 from ..infra.ids import new_id
+from ..infra.tasks import end
 from ..infra.telemetry import span
 from ..infra.text import fit
 from ..memory_layers.conversation.board import Board, Version
@@ -288,9 +289,7 @@ async def _until_lost(going: Coroutine[None, None, Result], lost: asyncio.Future
     except Stale as error:
         raise _overtaken(execution) from error
     finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
+        await end(task)
     raise _overtaken(execution)
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import HomeInUse, LousaError, ServerUnavailable
+from ..tasks import end
 from . import home as homes
 from . import life as lives
 from .life import Life, Watch
@@ -107,7 +108,7 @@ class EmbeddedServers:
             async with _gate(self.home):
                 sharing.try_shared()  # nobody holds it alone without the gate
                 started = await self._ensure()
-        stack.push_async_callback(_end, asyncio.create_task(self._watch(), name=f"watch over {self.home}"))
+        stack.push_async_callback(end, asyncio.create_task(self._watch(), name=f"watch over {self.home}"))
         return self._endpoints(started)
 
     async def revive(self) -> None:
@@ -302,8 +303,3 @@ async def _in_use(home: Path) -> bool:
             return not unused
     except TimeoutError:
         return True
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait({task})

@@ -250,26 +250,11 @@ class Board:
             self._keys,
             task,
             _seconds(lease) or 0.0,
-            await self.fenced(),
+            await shown(self._fence),
             over="any" if over is ANY else over,
             note=note,
             opening=opening,
         )
-
-    def first_claim(self, task: str, lease: float) -> FirstClaim:
-        """The claim of a task that nobody claimed before, to be granted with the first write that needs it."""
-        self._may_claim(task)
-        under = self._fence
-        assert not isinstance(under, FirstClaim), "only a run claims so, and it holds its own claim already"
-        return FirstClaim(self._feed.batch, self._keys, task, lease, under)
-
-    async def fenced(self) -> Fence | None:
-        """What shows, elsewhere than on the board, that its task is run by this attempt; None outside tasks.
-
-        Raises:
-            Stale: the task is run by somebody else now.
-        """
-        return await shown(self._fence)
 
     async def holder(self, task: str) -> Holder | None:
         """Who holds `task`; None when nobody claimed it, or it was released."""
@@ -372,6 +357,16 @@ class Board:
     def _may_write(self, field: str) -> None:
         if checked(field, A_FIELD).startswith(RESERVED) and not self._reserved:
             raise BadInput(f"{field!r} cannot be written: fields that begin with {RESERVED!r} are the runtime's")
+
+
+class RunBoard(Board):
+    """The board as a run itself uses it, which may begin the tasks that are its own."""
+
+    def first_claim(self, task: str, lease: float) -> FirstClaim:
+        """The claim of a task that nobody claimed before, to be granted with the first write that needs it."""
+        self._may_claim(task)
+        assert not isinstance(self._fence, FirstClaim), "whoever claims so holds its own claim already"
+        return FirstClaim(self._feed.batch, self._keys, task, lease, self._fence)
 
 
 def _check_subject(subject: str) -> None:

@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 
 from ...infra.connections import Connections
 from ...infra.errors import Overloaded, ServerUnavailable
+from ...infra.tasks import end
 from ..pressure import Brake, Marks
 from .batch import Batch
 from .changes import StoredChange, cursor_of, entries_of, number_of
@@ -301,8 +302,7 @@ class _Reader:
     async def close(self) -> None:
         """End, and wait for the end."""
         self._feed._forget(self)  # pyright: ignore[reportPrivateUsage]  # the two are one thing
-        self._task.cancel()
-        await asyncio.wait([self._task])
+        await end(self._task)
         self._end(None)
 
     async def _run(self) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from lousa.infra.errors import BadInput, Stale
-from lousa.memory_layers.conversation.board import ANY, Board, Written
-from lousa.memory_layers.conversation.claims import Claim, Fence, claim
+from lousa.memory_layers.conversation.board import ANY, Board, RunBoard, Written
+from lousa.memory_layers.conversation.claims import Claim, Fence, FirstClaim, claim, shown
 from lousa.memory_layers.conversation.keys import board_keys
+from lousa.memory_layers.conversation.operations import Operations
 from lousa.memory_layers.conversation.scratchpad import Scratchpad
 
 
@@ -159,27 +160,39 @@ async def test_a_task_needs_a_name(room: Any, task: str) -> None:
         await room.board().claim(task, 1)
 
 
+def first_claim(room: Any, under: Fence | None = None) -> FirstClaim:
+    board = RunBoard(
+        room.connections,
+        room.principal,
+        feed=room.feed,
+        artifacts=room.artifacts,
+        operations=Operations(room.principal.execution),
+        fence=under,
+    )
+    return board.first_claim("t", 30)
+
+
 async def test_a_first_claim_is_granted_with_the_first_write(room: Any) -> None:
     run = await room.board().claim("run", 30)
-    first = room.board(fence=run.fence).first_claim("t", 30)
+    first = first_claim(room, run.fence)
     board: Board = room.board(fence=first)
     assert await room.board().holder("t") is None
     assert isinstance(await board.write("a", 1), Written)
     holder = await room.board().holder("t")
     assert first.fence is not None and holder is not None
-    assert (first.fence.token, await board.fenced()) == (holder.token, first.fence)
+    assert (first.fence.token, await shown(first)) == (holder.token, first.fence)
     assert isinstance(await board.write("a", 2), Written)
     assert (await room.board().holder("t")).token == holder.token
 
 
 async def test_what_needs_a_fence_elsewhere_gets_the_first_claim_at_once(room: Any) -> None:
-    first = room.board().first_claim("t", 30)
-    fence = await room.board(fence=first).fenced()
+    first = first_claim(room)
+    fence = await shown(first)
     assert fence is not None and (await room.board().holder("t")).token == fence.token
 
 
 async def test_a_first_write_that_arrives_late_takes_the_task_from_nobody(room: Any) -> None:
-    late, later = (room.board().first_claim("t", 30) for _ in range(2))
+    late, later = (first_claim(room) for _ in range(2))
     assert isinstance(await room.board(fence=later).write("a", 1), Written)
     with pytest.raises(Stale):
         await room.board(fence=late).write("b", 1)
@@ -193,7 +206,7 @@ async def test_a_first_write_that_arrives_late_takes_the_task_from_nobody(room: 
 
 
 async def test_a_first_claim_that_was_given_up_unasked_stays_given_up(room: Any) -> None:
-    first = room.board().first_claim("t", 30)
+    first = first_claim(room)
     on_its_way: Board = room.board(fence=first)
     await first.release()
     with pytest.raises(Stale):
@@ -203,12 +216,12 @@ async def test_a_first_claim_that_was_given_up_unasked_stays_given_up(room: Any)
 
 async def test_a_run_that_was_overtaken_can_claim_nothing_by_writing(room: Any) -> None:
     run = await room.board().claim("run", 30)
-    first = room.board(fence=run.fence).first_claim("t", 30)
+    first = first_claim(room, run.fence)
     await room.board().claim("run", 30, over=ANY)
     with pytest.raises(Stale, match="'run'"):
         await room.board(fence=first).write("a", 1)
     with pytest.raises(Stale, match="'run'"):
-        await room.board(fence=first).fenced()
+        await shown(first)
     assert await room.board().holder("t") is None and await room.board().read("a") is None
 
 

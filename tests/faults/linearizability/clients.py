@@ -22,7 +22,7 @@ from uuid import UUID
 from lousa.infra.connections import Connections
 from lousa.infra.errors import NotFound, ServerUnavailable, Stale
 from lousa.infra.identity import Principal
-from lousa.memory_layers.conversation.board import ANY, Board, Conflict, Written
+from lousa.memory_layers.conversation.board import ANY, Conflict, RunBoard, Written
 from lousa.memory_layers.conversation.claims import Claim, Fence, FirstClaim
 from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.operations import Operations
@@ -60,10 +60,10 @@ class Place:
     connections: Connections
     feed: Feed
 
-    def board(self, execution: UUID, agent: str, fence: Fence | FirstClaim | None = None) -> Board:
+    def board(self, execution: UUID, agent: str, fence: Fence | FirstClaim | None = None) -> RunBoard:
         """A board of its own for an agent."""
         who = Principal(tenant=TENANT, agent=agent, session="s", execution=execution)
-        return Board(
+        return RunBoard(
             self.connections,
             who,
             feed=self.feed,
