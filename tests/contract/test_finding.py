@@ -8,6 +8,7 @@ from itertools import count
 
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
+from lousa.memory_layers.asking import numbers, texts
 from lousa.memory_layers.contract import Query
 from lousa.memory_layers.records import Scope, ScopeKind
 
@@ -74,3 +75,20 @@ async def test_a_word_too_long_for_the_index_hinders_no_other(layers: Layers, pr
     await layers.keep(principal, layers.memory(principal, text), embed=False)
     assert await layers.texts(principal, "jabuticabas") == [text]
     assert await layers.texts(principal, "quoted it's") == [text]
+
+
+async def test_arrays_arrive_as_they_were(layers: Layers, principal: Principal):
+    lists = [
+        [],
+        [""],
+        ["", ""],
+        ["a", "b c"],
+        ['"', "\\", "{", "}", ",", "'", "NULL", "null", " x ", "\n", "\\0", 'a\\"b', "日本"],
+    ]
+    async with layers.connections.transaction(principal) as connection:
+        for values in lists:
+            cursor = await connection.execute("SELECT %s::text[]", (texts(values),))
+            assert await cursor.fetchone() == (values,)
+        for whole in ([], [-1], [0, -(2**63), 2**63 - 1]):
+            cursor = await connection.execute("SELECT %s::bigint[]", (numbers(whole),))
+            assert await cursor.fetchone() == (whole,)
