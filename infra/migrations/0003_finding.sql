@@ -81,7 +81,8 @@ CREATE FUNCTION marked(tenant text, words tsvector) RETURNS tsvector LANGUAGE sq
 CREATE FUNCTION marked_query(tenant text, query text) RETURNS tsquery LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN regexp_replace(query, '''((?:[^'']|'''')+)''', '''' || lousa.mark_of(tenant) || '\1''', 'g')::tsquery;
 
-CREATE INDEX memory_words_marked ON memory_words USING gin (marked(tenant, words));
+-- Every search reads through the list of what is new until it is merged, so the list is short.
+CREATE INDEX memory_words_marked ON memory_words USING gin (marked(tenant, words)) WITH (gin_pending_list_limit = 64);
 DROP INDEX memory_words_lexemes;
 
 -- As before, with plans that are made once.  A tenant is compared in a way that no index serves: its own index would be
