@@ -29,6 +29,7 @@ from ..infra import telemetry
 from ..infra.connections import Connections
 from ..infra.errors import Overloaded, ServerUnavailable
 from ..infra.identity import Principal
+from .conversation.batch import Batch
 from .conversation.claims import Fence
 from .conversation.keys import journal_key
 from .conversation.script import Script, Word, at_once, command
@@ -47,6 +48,8 @@ _AGAIN = 1_000
 """Milliseconds until an entry that could not be committed is delivered again."""
 _MOST_AT_ONCE = 1_000
 _JOURNAL = Script("journal.lua")
+_LARGE = 64 * 1024
+"""An entry of more characters goes to the server by itself."""
 P = TypeVar("P")
 _Raw = tuple[bytes, Mapping[bytes, bytes]]
 
@@ -109,6 +112,7 @@ class Journal:
     ) -> None:
         """`room` says how many bytes a journal may have at most, beside its mark."""
         self._connections = connections
+        self._batch = Batch(connections)
         self._brake = brake or Brake()
         self._room = room or (lambda: self._brake.marks.bytes)
         self.known: set[str] = set()
@@ -135,10 +139,12 @@ class Journal:
 
         async def attempt() -> float:
             most = min(marks.bytes, self._room())
-            accepted, entries, weight = cast(
-                list[int],
-                await _JOURNAL(self._connections.redis, journal_keys(tenant), "append", marks.entries, most, *fields),
-            )
+            words = journal_keys(tenant), "append", marks.entries, most, *fields
+            if len(str(fields[-1])) > _LARGE:
+                answer = await _JOURNAL(self._connections.redis, *words)
+            else:
+                answer = await self._batch.run(_JOURNAL, *words)
+            accepted, entries, weight = cast(list[int], answer)
             if not accepted:
                 raise _full(tenant, entries, weight, marks.entries, most)
             return max(entries / marks.entries, weight / most)
