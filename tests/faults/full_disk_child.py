@@ -36,11 +36,10 @@ async def main(home: Path) -> None:
             return True
 
         await asyncio.gather(*(write(number) for number in range(20)))
-        with ballast.open("wb") as full:
+        with ballast.open("wb", buffering=0) as full:
             try:
                 while True:
                     full.write(b"\0" * 65_536)
-                    full.flush()
             except OSError:
                 pass
         for number in range(20, 4_000):
