@@ -27,7 +27,7 @@ from lousa.memory_layers.journal import journal_keys
 from lousa.memory_layers.pressure import Marks
 from lousa.memory_layers.records import Memory
 from lousa.memory_layers.router import Router
-from outages import Gate, Valkey, memory, recorded, routing
+from outages import Valkey, memory, recorded, routing_by_a_gate
 
 MB = 2**20
 AT_ONCE = timedelta(milliseconds=20)
@@ -60,11 +60,8 @@ async def used(connections: Connections) -> int:
 async def test_without_postgres_write_backs_go_on_to_the_mark_and_everything_acknowledged_is_there_once_afterwards(
     servers: Endpoints, principal: Principal, tmp_path: Path
 ) -> None:
-    gate = Gate.before(servers, tmp_path)
-    async with AsyncExitStack() as stack:
-        await gate.start(stack)
-        way = routing(servers.redis_url, gate.url(servers), debt_entries=150, debt_patience=AT_ONCE, debt_delay=0)
-        connections, router = await stack.enter_async_context(way)
+    way = routing_by_a_gate(servers, tmp_path, debt_entries=150, debt_patience=AT_ONCE, debt_delay=0)
+    async with way as (gate, connections, router):
         gate.close()
         acknowledged = await until_refused(router, principal)
         assert len(acknowledged) == await connections.redis.xlen(journal_keys(principal.tenant)[0]) == 150
@@ -78,13 +75,11 @@ async def test_without_postgres_write_backs_go_on_to_the_mark_and_everything_ack
 async def test_a_server_without_memory_stays_within_it_refuses_as_a_whole_and_loses_nothing(
     servers: Endpoints, principal: Principal, tmp_path: Path
 ) -> None:
-    valkey, gate, most = Valkey(tmp_path, ("--maxmemory", "7mb")), Gate.before(servers, tmp_path), 7 * MB
+    valkey, most = Valkey(tmp_path, ("--maxmemory", "7mb")), 7 * MB
     await valkey.start()
     try:
-        async with AsyncExitStack() as stack:
-            await gate.start(stack)
-            way = routing(valkey.url, gate.url(servers), debt_patience=AT_ONCE, debt_delay=0)
-            connections, router = await stack.enter_async_context(way)
+        way = routing_by_a_gate(servers, tmp_path, redis_url=valkey.url, debt_patience=AT_ONCE, debt_delay=0)
+        async with way as (gate, connections, router):
             redis, execution = connections.redis, cast(Any, principal.execution)
             await open_board(connections, principal.tenant, execution)
             feed = Feed(connections, Marks(patience=AT_ONCE))

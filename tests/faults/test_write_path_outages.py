@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -16,7 +15,7 @@ from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import LedgerUnavailable
 from lousa.infra.identity import Principal
 from lousa.memory_layers.records import Memory, MemoryKind
-from outages import Gate, Valkey, insist, memory, recorded, routing
+from outages import Valkey, insist, memory, recorded, routing, routing_by_a_gate
 
 
 async def test_a_redis_that_is_killed_loses_nothing_that_was_acknowledged(
@@ -48,10 +47,7 @@ async def test_a_redis_that_is_killed_loses_nothing_that_was_acknowledged(
 async def test_a_postgres_that_goes_away_delays_and_loses_nothing(
     servers: Endpoints, principal: Principal, tmp_path: Path
 ) -> None:
-    gate = Gate.before(servers, tmp_path)
-    async with AsyncExitStack() as stack:
-        await gate.start(stack)
-        connections, router = await stack.enter_async_context(routing(servers.redis_url, gate.url(servers)))
+    async with routing_by_a_gate(servers, tmp_path) as (gate, connections, router):
         backs = [memory(principal, number) for number in range(60)]
         rules = [memory(principal, number, MemoryKind.PROCEDURAL) for number in range(20)]
 
@@ -74,10 +70,7 @@ async def test_a_postgres_that_goes_away_delays_and_loses_nothing(
 async def test_a_write_through_without_a_ledger_is_refused_in_seconds(
     servers: Endpoints, principal: Principal, tmp_path: Path
 ) -> None:
-    gate = Gate.before(servers, tmp_path)
-    async with AsyncExitStack() as stack:
-        await gate.start(stack)
-        connections, router = await stack.enter_async_context(routing(servers.redis_url, gate.url(servers)))
+    async with routing_by_a_gate(servers, tmp_path) as (gate, connections, router):
         rule = memory(principal, 1, MemoryKind.PROCEDURAL)
         gate.close()
         with pytest.raises(LedgerUnavailable):
@@ -91,11 +84,8 @@ async def test_a_write_through_without_a_ledger_is_refused_in_seconds(
 async def test_a_ledger_that_hangs_refuses_a_write_through_in_time_and_takes_it_once_when_it_is_sent_again(
     servers: Endpoints, principal: Principal, tmp_path: Path
 ) -> None:
-    gate = Gate.before(servers, tmp_path)
-    async with AsyncExitStack() as stack:
-        await gate.start(stack)
-        way = routing(servers.redis_url, gate.url(servers), deadline=timedelta(milliseconds=400))
-        connections, router = await stack.enter_async_context(way)
+    way = routing_by_a_gate(servers, tmp_path, deadline=timedelta(milliseconds=400))
+    async with way as (gate, connections, router):
         rule = memory(principal, 1, MemoryKind.PROCEDURAL)
         gate.hears.clear()
         try:
@@ -110,7 +100,7 @@ async def test_a_ledger_that_hangs_refuses_a_write_through_in_time_and_takes_it_
 
 _WRITER = """
 import asyncio, sys
-from outages import memory, routing
+from outages import memory, routing, routing_by_a_gate
 from lousa.infra.identity import Principal
 from lousa.memory_layers.records import MemoryKind
 

@@ -196,3 +196,15 @@ async def insist(router: Router, who: Principal, kept: Memory) -> Receipt:
             return await router.remember(who, kept, operation=kept.id)
         except ServerUnavailable:
             await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def routing_by_a_gate(
+    servers: Endpoints, folder: Path, *, redis_url: str | None = None, **settings: Any
+) -> AsyncGenerator[tuple[Gate, Connections, Router]]:
+    """The same with a gate before Postgres, open as yet."""
+    gate = Gate.before(servers, folder)
+    async with AsyncExitStack() as stack:
+        await gate.start(stack)
+        way = routing(redis_url or servers.redis_url, gate.url(servers), **settings)
+        yield gate, *await stack.enter_async_context(way)
