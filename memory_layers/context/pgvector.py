@@ -69,8 +69,6 @@ class ContextLayer:
         self._lexicon = Lexicon()
         self._batches = asyncio.Lock()
         self._halfvec = 0
-        self._read = Recent[str, str | None](age=_FRESH, most=_REMEMBERED)
-        """How the database reads a term, whoever asks."""
         self._readings = Recent[str, str](age=_SETTLED, most=_REMEMBERED)
         """How the database reads a term, whoever asks; '' is a function word to it."""
         self._frequencies = Recent[tuple[Principal, str], int](age=_FRESH, most=_REMEMBERED)

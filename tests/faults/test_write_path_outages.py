@@ -100,7 +100,7 @@ async def test_a_ledger_that_hangs_refuses_a_write_through_in_time_and_takes_it_
 
 _WRITER = """
 import asyncio, sys
-from outages import memory, routing, routing_by_a_gate
+from outages import memory, routing
 from lousa.infra.identity import Principal
 from lousa.memory_layers.records import MemoryKind
 
