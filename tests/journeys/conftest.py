@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -51,6 +52,18 @@ def lousa(
         return Ended(left.value.code if isinstance(left.value.code, int) else 0, said.out, said.err)
 
     return call
+
+
+@pytest.fixture
+def environment(servers: Endpoints, tmp_path: Path) -> dict[str, str]:
+    """For a process of its own, as a fresh tenant on the servers of the test run."""
+    return {
+        **os.environ,
+        "LOUSA_REDIS_URL": servers.redis_url,
+        "LOUSA_POSTGRES_URL": servers.postgres_url,
+        "LOUSA_HOME": str(tmp_path / "home"),
+        "LOUSA_TENANT": f"tenant-{uuid4().hex[:12]}",
+    }
 
 
 @pytest.fixture

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
-from uuid import uuid4
 
 import pytest
-from lousa.infra.embedded.supervisor import Endpoints
 
 COUNT = dedent(
     """
@@ -42,17 +39,6 @@ COUNT = dedent(
 )
 LINE = COUNT.splitlines().index("    return Finding(12 // task.input)") + 1
 ID = r"[0-9a-f]{8}-[0-9a-f-]{27}"
-
-
-@pytest.fixture
-def environment(servers: Endpoints, tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "LOUSA_REDIS_URL": servers.redis_url,
-        "LOUSA_POSTGRES_URL": servers.postgres_url,
-        "LOUSA_HOME": str(tmp_path / "home"),
-        "LOUSA_TENANT": f"tenant-{uuid4().hex[:12]}",
-    }
 
 
 @pytest.fixture

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from lousa.infra.embedded.supervisor import Endpoints
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def environment(servers: Endpoints, tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "LOUSA_REDIS_URL": servers.redis_url,
-        "LOUSA_POSTGRES_URL": servers.postgres_url,
-        "LOUSA_HOME": str(tmp_path / "home"),
-        "LOUSA_TENANT": f"tenant-{uuid4().hex[:12]}",
-    }
 
 
 @pytest.fixture
