@@ -30,6 +30,10 @@ class Settings(BaseSettings):
     """A Redis or Valkey of yours; without it one is started in `home`."""
     postgres_url: str | None = None
     """A PostgreSQL of yours with pgvector; without it one is started in `home`."""
+    vector_url: str | None = None
+    """Where vectors lie: `pinecone://INDEX?host=…`, `langchain:module:factory`; without it in Postgres."""
+    graph_url: str | None = None
+    """Where the knowledge graph is read: `neo4j://…`; without it in Postgres."""
     redis_fsync: Literal["always", "everysec"] = "always"
     """How the embedded Valkey syncs; `everysec` is faster and may lose its last second."""
     embedder: str = "e5"
@@ -117,6 +121,18 @@ class Settings(BaseSettings):
     @classmethod
     def _postgres(cls, url: str | None) -> str | None:
         return _begins_with(url, "postgresql", "postgres")
+
+    @field_validator("vector_url")
+    @classmethod
+    def _vectors(cls, url: str | None) -> str | None:
+        if url is not None and url.startswith("langchain:"):
+            return url
+        return _begins_with(url, "pinecone")
+
+    @field_validator("graph_url")
+    @classmethod
+    def _graph(cls, url: str | None) -> str | None:
+        return _begins_with(url, "neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 
 
 def _begins_with(url: str | None, *schemes: str) -> str | None:

@@ -7,7 +7,7 @@ longer over 200 rows than the database over finding them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import Any, LiteralString
@@ -20,6 +20,13 @@ Packed = Mapping[Way, bytes | None]
 """Candidates by way; None where there are none."""
 
 _CANDIDATE = Struct(">16sd")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A way that asks a store outside Postgres, beside the statement and under the same deadline."""
+
+    ask: Callable[[], Awaitable[Packed]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,11 @@ def texts(values: Sequence[str]) -> str:
 def numbers(values: Iterable[int]) -> str:
     """An array of whole numbers, likewise."""
     return "{" + ",".join(map(str, values)) + "}"
+
+
+def packed(found: Iterable[tuple[UUID, float]]) -> bytes:
+    """Ids and scores as the database packs them."""
+    return b"".join(_CANDIDATE.pack(identifier.bytes, score) for identifier, score in found)
 
 
 def unpacked(packed: bytes | None) -> Iterable[tuple[bytes, float]]:
