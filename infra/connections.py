@@ -1,9 +1,8 @@
 """The connections of one `open()`: opened here, closed here, handed to everyone else.
 
-Ordinary Redis commands share one pool. Blocking reads have a client of their own, because a read that waits for an
-hour must not meet a socket timeout of five seconds. Postgres is reached through `transaction` alone, which puts on a
-role that owns nothing and tells row-level security who acts, for exactly one transaction: nothing is left on the
-connection, so a pooler in transaction mode may stand in between.
+Redis is reached through the clients of `redis.py`, one of them for reads that wait. Postgres is reached through
+`transaction` alone, which puts on a role that owns nothing and tells row-level security who acts, for exactly one
+transaction: nothing is left on the connection, so a pooler in transaction mode may stand in between.
 
 A server that is away is tried again every second for as long as somebody waits for it, so work goes on a moment after
 it is back, however long it was away.
@@ -29,15 +28,12 @@ from psycopg.errors import (
     ReadOnlySqlTransaction,
 )
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff, NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.asyncio import Redis
 
 from .errors import ServerUnavailable
 from .identity import Principal
-from .packing import packing
+from .redis import give_up, open_redis
+from .text import without_password
 
 Connection = AsyncConnection[Any]
 _TRY_EVERY = 1.0
@@ -74,17 +70,7 @@ class Connections:
         Raises:
             ServerUnavailable: naming the server that did not answer.
         """
-        self.redis = self._client(max_connections=self.pool_size * 4, socket_timeout=5.0)
-        stack.push_async_callback(self.redis.aclose)
-        self.blocking_redis = self._client(max_connections=1_000, socket_timeout=None)
-        stack.push_async_callback(self.blocking_redis.aclose)
-        try:
-            await self.redis.ping()  # pyright: ignore[reportUnknownMemberType]  # its stubs leave the arguments open
-        except (RedisConnectionError, RedisTimeoutError, OSError) as error:
-            raise ServerUnavailable(
-                f"Redis at {without_password(self.redis_url)} does not answer ({error}):"
-                " is it running, is LOUSA_REDIS_URL right?"
-            ) from error
+        self.redis, self.blocking_redis = await open_redis(self.redis_url, self.pool_size, stack)
         self._pool = self._postgres("lousa", self.pool_size)
         self._system_pool = self._postgres("lousa system", max(2, self.pool_size // 2))
         try:
@@ -102,8 +88,7 @@ class Connections:
     def give_up(self) -> None:
         """The servers will not come back while this is open: whatever still asks them fails at once."""
         self._pool.timeout = self._system_pool.timeout = 0.1
-        for client in (self.redis, self.blocking_redis):
-            client.set_retry(Retry(NoBackoff(), 0))
+        give_up(self.redis, self.blocking_redis)
 
     @asynccontextmanager
     async def transaction(self, principal: Principal, *, pipelined: bool = False) -> AsyncGenerator[Connection]:
@@ -188,19 +173,6 @@ class Connections:
             kwargs={"prepare_threshold": 1, **patience},
         )
 
-    def _client(self, *, max_connections: int, socket_timeout: float | None) -> Redis:
-        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # likewise
-            self.redis_url,
-            max_connections=max_connections,
-            timeout=10,
-            socket_timeout=socket_timeout,
-            decode_responses=False,
-            retry=Retry(ExponentialBackoff(cap=1.0, base=0.02), 8),
-            retry_on_error=[RedisConnectionError, RedisTimeoutError],
-            protocol=3,
-        )
-        return Redis.from_pool(packing(pool))
-
 
 def _of(principal: Principal) -> tuple[str | Collection[str], ...]:
     execution = str(principal.execution or "")
@@ -241,9 +213,3 @@ def is_outage(error: BaseException) -> bool:
     """Whether Postgres cannot take anything at the moment: away, out of time or resources, or not to be written to."""
     away = (ServerUnavailable, OperationalError, IdleInTransactionSessionTimeout)
     return not is_flaw(error) and isinstance(error, (*away, ReadOnlySqlTransaction, InsufficientPrivilege))
-
-
-def without_password(url: str) -> str:
-    """An address without its password."""
-    head, at, tail = url.rpartition("@")
-    return f"{head.split('://', 1)[0]}://…@{tail}" if at else url

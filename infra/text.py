@@ -1,10 +1,14 @@
-"""Text that every store can hold: no NUL, which Postgres refuses, and no half of a character, which is no UTF-8."""
+"""Text that every store can hold: no NUL, which Postgres refuses, and no half of a character, which is no UTF-8.
+
+And text that anyone may see: an address without its passwords.
+"""
 
 from __future__ import annotations
 
 import re
 
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
+_SECRET = re.compile(r"([?&][^=&]*(?:password|passwd|secret|token|api_?key)[^=&]*=)[^&#]*", re.IGNORECASE)
 MOST_BITS = 14_284
 """An int of more bits may have more than 4,300 digits, which Python neither writes nor reads."""
 
@@ -30,3 +34,9 @@ def told(value: object, most: int = 60) -> str:
     except ValueError:
         return f"{type(value).__name__} of too many digits"
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def without_password(url: str) -> str:
+    """An address without its passwords: neither the user's nor one among its options."""
+    head, at, tail = url.rpartition("@")
+    return _SECRET.sub(r"\1…", f"{head.split('://', 1)[0]}://…@{tail}" if at else url)

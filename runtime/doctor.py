@@ -19,11 +19,12 @@ from typing import Any, Literal, cast
 from psycopg.rows import dict_row
 from redis.exceptions import ResponseError
 
-from ..infra.connections import Connections, without_password
+from ..infra.connections import Connections
 from ..infra.errors import LousaError
 from ..infra.migrate import known
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
+from ..infra.text import without_password
 from ..memory_layers.conversation.keys import board_keys
 from ..memory_layers.embedding import load as load_embedder
 from .check import Check
