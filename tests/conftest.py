@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +19,9 @@ from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
 from lousa.infra.migrate import migrate
 from lousa.memory_layers.conversation.opening import open_board
+from servers import pgbouncer, postgres
+
+pytest_plugins = ["neo4j_server"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # A run in the background of a script inherits a deaf ear for Ctrl-C, and would hand it on to what it tests.
@@ -26,10 +30,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Endpoints]:
-    """One pair of embedded servers for the whole run, in a home of its own, with the schema in place."""
+    """One pair of servers for the whole run, with the schema in place: the embedded ones in a home of their own, unless
+    LOUSA_TEST_POSTGRES names another Postgres or LOUSA_TEST_POOLER wants a pooler before it."""
     with tempfile.TemporaryDirectory(prefix="lousa-tests-") as folder, asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        endpoints = runner.run(EmbeddedServers(Path(folder)).start(stack))
+
+        async def start() -> Endpoints:
+            found = await EmbeddedServers(Path(folder)).start(stack)
+            if name := postgres.chosen():
+                programs = postgres.installation(fresh_folder(stack), name)
+                url = await stack.enter_async_context(postgres.serving(programs, fresh_folder(stack)))
+                found = replace(found, postgres_url=url)
+            if pgbouncer.wanted():
+                server = found.postgres_url.partition("?host=")[2]
+                there = await stack.enter_async_context(pgbouncer.pooling(server, fresh_folder(stack)))
+                found = replace(found, postgres_url=f"postgresql://lousa@/lousa?host={there}&port={pgbouncer.PORT}")
+            return found
 
         async def prepare() -> None:
             async with AsyncExitStack() as inner:
@@ -39,10 +55,16 @@ def servers() -> Iterator[Endpoints]:
                     await migrate(connection)
 
         try:
+            endpoints = runner.run(start())
             runner.run(prepare())
             yield endpoints
         finally:
             runner.run(stack.aclose())
+
+
+def fresh_folder(stack: AsyncExitStack) -> Path:
+    """A folder with a short path, removed with the stack."""
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lousa-")))
 
 
 @pytest.fixture
