@@ -2,21 +2,42 @@
 
 Ordinary commands share one pool. Blocking reads have a client of their own, because a read that waits for an hour must
 not meet a socket timeout of five seconds.
+
+The server may be one, a master that Sentinels name, or a Cluster; an address says which (`redis_address`). Behind
+Sentinels every new connection asks them who the master is and then the server whether it agrees; a failover closes the
+connections to the old one, so work goes on at the new one. Whoever looks at all servers at once asks `servers_of`, and
+whoever needs the clock that a key lives by asks `server_of`.
+
+A server that cannot be used is refused at open with the way out: too old, a replica, a member of a Cluster or a
+Sentinel under an address of one server.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from typing import Any, cast
 
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.connection import Connection
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoPermissionError, ReadOnlyError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from .errors import ServerUnavailable
+from .cluster import Cluster
+from .errors import ServerUnavailable, SettingsError
 from .packing import packing
+from .redis_address import Node, RedisAddress, parse
 from .text import without_password
+
+OLDEST = (7, 0)
+PATIENCE = 12.0
+"""Seconds in which a failover should be over: so long a command waits for one."""
+_NEAR = 2.0
+"""Seconds within which a Sentinel or a node answers, if it does."""
 
 
 async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[Redis, Redis]:
@@ -24,18 +45,44 @@ async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[R
 
     Raises:
         ServerUnavailable: it did not answer.
+        SettingsError: it is none that can be used.
     """
-    commands = _client(url, max_connections=pool_size * 4, socket_timeout=5.0)
-    stack.push_async_callback(commands.aclose)
-    blocking = _client(url, max_connections=1_000, socket_timeout=None)
-    stack.push_async_callback(blocking.aclose)
     try:
-        await commands.ping()  # pyright: ignore[reportUnknownMemberType]  # its stubs leave the arguments open
+        address = parse(url)
+        commands = _client(address, stack, max_connections=pool_size * 4, socket_timeout=5.0)
+        blocking = _client(address, stack, max_connections=1_000, socket_timeout=None)
+    except (ValueError, TypeError) as error:
+        raise SettingsError(f"LOUSA_REDIS_URL={without_password(url)} cannot be used: {error}") from error
+    shown = f"Redis at {without_password(url)}"
+    try:
+        for server in await servers_of(commands):
+            told = cast(Mapping[str, Any], await server.info())  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+            if wrong := unusable(told, clustered=address.kind == "cluster"):
+                raise SettingsError(f"{shown} cannot be used: {wrong}")
+    except NoPermissionError as error:
+        raise SettingsError(f"{shown} lets its user ask for nothing: see docs/redis.md for the ACL rule") from error
     except (RedisConnectionError, RedisTimeoutError, OSError) as error:
         raise ServerUnavailable(
-            f"Redis at {without_password(url)} does not answer ({error}): is it running, is LOUSA_REDIS_URL right?"
+            f"{shown} does not answer ({error}): is it running, is LOUSA_REDIS_URL right?"
         ) from error
     return commands, blocking
+
+
+def unusable(told: Mapping[str, Any], *, clustered: bool) -> str | None:
+    """Why a server that says this of itself cannot be used, and what to do; None when it can."""
+    version = str(told.get("redis_version", "0"))
+    mode = str(told.get("redis_mode", told.get("server_mode", "")))
+    if mode == "sentinel":
+        return "it is a Sentinel: write redis+sentinel://host:26379/name-of-the-master"
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST:
+        return f"it is version {version}: upgrade to Redis 7.0 or later, or to Valkey"
+    if mode == "cluster" and not clustered:
+        return "it is a member of a Cluster: write redis+cluster://host:port"
+    if clustered and mode != "cluster":
+        return "it is no member of a Cluster: write redis://host:port"
+    if told.get("role") == "slave":
+        return "it is a replica, which takes no writes: name its master, or the Sentinels (redis+sentinel://)"
+    return None
 
 
 def give_up(*clients: Redis) -> None:
@@ -44,15 +91,96 @@ def give_up(*clients: Redis) -> None:
         client.set_retry(Retry(NoBackoff(), 0))
 
 
-def _client(url: str, *, max_connections: int, socket_timeout: float | None) -> Redis:
-    pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-        url,
-        max_connections=max_connections,
-        timeout=10,
-        socket_timeout=socket_timeout,
-        decode_responses=False,
-        retry=Retry(ExponentialBackoff(cap=1.0, base=0.02), 8),
-        retry_on_error=[RedisConnectionError, RedisTimeoutError],
-        protocol=3,
+async def servers_of(client: Redis) -> Sequence[Redis]:
+    """The clients of all servers that hold keys."""
+    return await client.primaries() if isinstance(client, Cluster) else (client,)
+
+
+async def server_of(client: Redis, key: str) -> Redis:
+    """The client of the server that holds `key`, and whose clock it lives by."""
+    return await client.holder(key) if isinstance(client, Cluster) else client
+
+
+def _client(
+    address: RedisAddress, stack: AsyncExitStack, *, max_connections: int, socket_timeout: float | None
+) -> Redis:
+    def dial(url: str, retry: Retry, **options: Any) -> BlockingConnectionPool:
+        return packing(
+            BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+                url,
+                max_connections=max_connections,
+                timeout=10,
+                socket_timeout=socket_timeout,
+                decode_responses=False,
+                retry=retry,
+                protocol=3,
+                **options,
+            )
+        )
+
+    either: list[type[Exception]] = [RedisConnectionError, RedisTimeoutError]
+    if address.kind == "cluster":
+
+        def node(at: Node) -> Redis:
+            # Once more for a connection that went stale in the pool; what else fails, the Cluster answers for.
+            once = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
+            return Redis.from_pool(dial(address.of(at), once, socket_connect_timeout=_NEAR))
+
+        client: Redis = Cluster(address.nodes, node, PATIENCE)
+    elif address.kind == "sentinel":
+        retry = Retry(ExponentialBackoff(cap=1.0, base=0.02), 6 + int(PATIENCE))
+        pool = dial(address.of(("master", 0)), retry, retry_on_error=either, socket_connect_timeout=_NEAR)
+        sentinels = [_sentinel(address.of_sentinel(each)) for each in address.nodes]
+        for sentinel in sentinels:
+            stack.push_async_callback(sentinel.aclose)
+        asked = Sentinel([])
+        asked.sentinels = sentinels
+        client = Redis.from_pool(_at_the_master(pool, lambda: _master(asked, address.master)))
+    else:
+        retry = Retry(ExponentialBackoff(cap=1.0, base=0.02), 8)
+        client = Redis.from_pool(dial(address.url, retry, retry_on_error=either))
+    stack.push_async_callback(client.aclose)
+    return client
+
+
+def _sentinel(url: str) -> Redis:
+    return Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
+        url, socket_timeout=_NEAR, socket_connect_timeout=_NEAR, retry=Retry(NoBackoff(), 0)
     )
-    return Redis.from_pool(packing(pool))
+
+
+async def _master(sentinels: Sentinel, name: str) -> Node:
+    host, port = cast(tuple[str, int], await sentinels.discover_master(name))  # pyright: ignore[reportUnknownMemberType]
+    return host, int(port)
+
+
+def _at_the_master(pool: BlockingConnectionPool, ask: Callable[[], Awaitable[Node]]) -> BlockingConnectionPool:
+    """The pool, whose connections go to whoever is the master when they are made."""
+
+    class AtTheMaster(cast(type[Connection], pool.connection_class)):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
+        async def _connect(self) -> None:
+            self.host, self.port = await ask()
+            await super()._connect()
+
+        async def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = False) -> None:
+            # Whoever sends a command tries again, and this is asked again then: not one within the other.
+            await super().connect_check_health(check_health, retry_socket_connect=False)
+
+        async def on_connect_check_health(self, check_health: bool = True) -> None:
+            await super().on_connect_check_health(check_health)
+            # A Sentinel may not know yet that somebody else was made the master.
+            await self.send_command("ROLE", check_health=False)
+            role = cast(list[Any], await self.read_response())
+            if role[0] not in (b"master", "master"):
+                await self.disconnect()
+                raise RedisConnectionError(f"{self.host}:{self.port} is no master any more")
+
+        async def read_response(self, *told: Any, **options: Any) -> Any:
+            try:
+                return cast(Any, await super().read_response(*told, **options))  # pyright: ignore[reportUnknownMemberType]
+            except ReadOnlyError as error:
+                await self.disconnect()
+                raise RedisConnectionError(f"{self.host}:{self.port} is no master any more") from error
+
+    pool.connection_class = AtTheMaster
+    return pool

@@ -16,6 +16,7 @@ import platformdirs
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from . import redis_address
 from .errors import SettingsError
 
 
@@ -115,7 +116,7 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _redis(cls, url: str | None) -> str | None:
-        return _begins_with(url, "redis", "rediss", "unix")
+        return url if url is None else redis_address.parse(url).url
 
     @field_validator("postgres_url")
     @classmethod
