@@ -196,10 +196,10 @@ class _Run:
         """Out of the layers of its kind, in the batch's transaction."""
         if not ids:
             return
+        await batch.connection.execute(QUERIES["forgiven"], {"ids": list(ids)})
         for number in self._owner.policy[kind].also:
             if (layer := self._owner.layers.get(number)) is not None:
                 await layer.remove(batch.connection, ids)
-        await batch.connection.execute(QUERIES["forgiven"], {"ids": list(ids)})
 
     async def end(self, by: str | None) -> None:
         """The entry, and the run is over."""

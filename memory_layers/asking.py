@@ -76,6 +76,15 @@ def unpacked(packed: bytes | None) -> Iterable[tuple[bytes, float]]:
     return _CANDIDATE.iter_unpack(packed or b"")
 
 
+def united(some: bytes | None, others: bytes | None, most: int) -> bytes:
+    """The best of two lists of one way, each candidate once and with its higher score."""
+    best: dict[bytes, float] = {}
+    for identifier, score in (*unpacked(some), *unpacked(others)):
+        best[identifier] = max(score, best.get(identifier, score))
+    ranked = sorted(best.items(), key=lambda one: (-one[1], one[0]))[:most]
+    return b"".join(_CANDIDATE.pack(*one) for one in ranked)
+
+
 def candidates(found: Packed, *ways: Way) -> list[Candidate]:
     """The candidates of these ways, best first within each."""
     return [

@@ -24,6 +24,7 @@ from ..infra.connections import Connection
 from ..infra.identity import Principal
 from ..infra.ids import derived_id
 from ..infra.sql import load_queries
+from .contract import Capabilities
 from .execution import decisions, ledger, memories
 from .guard import with_trust
 from .policy import Policy
@@ -86,6 +87,9 @@ class Stated(Protocol):
 class Facts(Protocol):
     """What a commit needs of layer 3."""
 
+    @property
+    def capabilities(self) -> Capabilities: ...
+
     async def state(
         self, connection: Connection, principal: Principal, memories: Sequence[Memory]
     ) -> Sequence[Stated]: ...
@@ -120,7 +124,9 @@ class Committer:
             try:
                 async with transaction() as connection:
                     people = {ledger.subject_name(write.memory.subject, write.memory.session) for write in writes}
-                    keys = await ledger.SubjectKeys.ask(connection, people, QUERIES["begin_write"])
+                    keys = await ledger.SubjectKeys.ask(
+                        connection, people, QUERIES["begin_write"], due_after=f"{due_after.total_seconds()} seconds"
+                    )
                     if attempt > 1:
                         outcomes = await self._answered(connection, entries)
                     todo = {entry: write for entry, write in zip(entries, writes, strict=True) if entry not in outcomes}
@@ -174,13 +180,20 @@ class Committer:
             outcomes[entry] = Outcome(
                 id=known.get(memory.id, memory.id),
                 state="stale" if todo[entry].stale else _state_of(memory, known.get(memory.id)),
-                owed=("context",) if memory.id in owing else (),
+                owed=self._owed(memory, in_context=memory.id in owing, fresh=known.get(memory.id) == memory.id),
                 superseded=tuple(fact.superseded) if fact else (),
                 contested=tuple(fact.contested_with) if fact else (),
             )
         entries = [self._entry(entry, write, given[entry], outcomes[entry]) for entry, write in todo.items()]
         await ledger.append_once(connection, [*entries, *more], keys, sealed)
         return outcomes
+
+    def _owed(self, memory: Memory, *, in_context: bool, fresh: bool) -> tuple[str, ...]:
+        """The layers that are owed it; a graph outside is so by what the database does at each fact and decision."""
+        owed = ("context",) if in_context else ()
+        outside = not self.facts.capabilities.transactional
+        about = memory.fact is not None or memory.kind is MemoryKind.DECISION
+        return (*owed, "knowledge") if outside and about and fresh and memory.status == "live" else owed
 
     async def _index(self, connection: Connection, found: Sequence[Memory]) -> None:
         if found:

@@ -106,13 +106,21 @@ class Projection(Protocol):
         """
         ...
 
-    async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
-        """Hold these memories, in a transaction of its own.
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
+        """Agree with the record about these memories, in a transaction of its own; the ids that it could not take yet.
 
         Putting twice changes nothing. What is no longer live in layer 4 when the transaction commits is left out, even
         if it was live when it was handed over: a late relay brings nothing back. A `transactional` layer takes what it
-        was owed for them off the debts in that same transaction; for another, whoever calls does so afterwards.
+        was owed for them off the debts in that same transaction; for another, whoever calls does so afterwards, unless
+        the record has changed meanwhile.
+
+        Raises:
+            ServerUnavailable: its store is away.
         """
+        ...
+
+    async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
+        """Hold no longer what the record does not know any more; for layers that are not `transactional`."""
         ...
 
     async def remove(self, connection: Connection, ids: Collection[UUID]) -> None:

@@ -4,6 +4,10 @@ A debt commits with its memory and is deleted once the layer has it, so whoever 
 Each is taken by one relay at a time: taking it puts off when it is due again, longer with every attempt. Batches grow
 and shrink towards two seconds of work. One memory that a layer refuses does not hold up the others: a batch that fails
 is paid one by one.
+
+A layer in a store outside cannot be asked within the record's transaction. It is told what the record said a moment
+before, so a debt is taken off only as it was read: what changes meanwhile raises the debt's revision, and it is paid
+once more. A store that is away is left alone for a moment, and keeps no other layer waiting.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -26,6 +31,9 @@ from .records import Memory
 _LOG = logging.getLogger(__name__)
 _WORK = 2.0
 _LARGEST = 200
+_FIRST = 16
+_AWAY = 1.0
+"""Seconds for which a store that is away is left alone."""
 
 
 class Layer(Protocol):
@@ -34,7 +42,9 @@ class Layer(Protocol):
     @property
     def capabilities(self) -> Capabilities: ...
 
-    async def put(self, tenant: str, memories: Sequence[Memory]) -> None: ...
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]: ...
+
+    async def drop(self, tenant: str, ids: Collection[UUID]) -> None: ...
 
 
 class Debts:
@@ -43,28 +53,45 @@ class Debts:
     def __init__(self, connections: Connections, layers: Mapping[str, Layer]) -> None:
         self._connections = connections
         self._layers = layers
-        self._batch = 16
+        self._batch: defaultdict[str, int] = defaultdict(lambda: _FIRST)
+        self._away: dict[str, float] = {}
+        """Until when a store that was away is left alone."""
         self.incurred = asyncio.Event()
         """Set when this process has just made one that is due."""
 
-    async def put(self, tenant: str, layer: str, batch: Sequence[Memory]) -> None:
-        """Give memories to a layer, and take off what it was owed for them."""
-        await self._layers[layer].put(tenant, batch)
-        if not self._layers[layer].capabilities.transactional:
-            await self._settle(tenant, layer, [memory.id for memory in batch])
+    async def put(
+        self, tenant: str, layer: str, batch: Sequence[Memory], owing: Mapping[UUID, int] | None = None
+    ) -> None:
+        """Give memories to a layer, and take off what it was owed for them; `owing` says at which revisions."""
+        held = self._layers[layer]
+        if held.capabilities.transactional:
+            await held.put(tenant, batch)
+            return
+        read = await self._owing(tenant, layer, batch) if owing is None else owing
+        late = await held.put(tenant, batch)
+        await self._settle(tenant, layer, {one.id: read[one.id] for one in batch if one.id in read}, but=late)
 
-    async def _settle(self, tenant: str, layer: str, ids: Sequence[UUID]) -> None:
-        async with self._connections.system_transaction(tenant, pipelined=True) as connection:
-            # Lost with the server, it would only be paid again: nobody waits for this one to reach the disk.
-            await connection.execute("SET LOCAL synchronous_commit = off")
-            await connection.execute(QUERIES["paid"], {"ids": list(ids), "layer": layer})
+    async def _owing(self, tenant: str, layer: str, batch: Sequence[Memory]) -> dict[UUID, int]:
+        async with self._connections.system_transaction(tenant) as connection:
+            ids = [memory.id for memory in batch]
+            cursor = await connection.execute(QUERIES["owing"], {"ids": ids, "layer": layer})
+            return dict(await cursor.fetchall())
+
+    async def _settle(self, tenant: str, layer: str, owing: Mapping[UUID, int], *, but: Collection[UUID] = ()) -> None:
+        if not (settled := {identifier: revision for identifier, revision in owing.items() if identifier not in but}):
+            return
+        # Lost with the server, it would only be paid again: nobody waits for this one to reach the disk.
+        async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
+            parameters = {"ids": list(settled), "revisions": list(settled.values()), "layer": layer}
+            await connection.execute(QUERIES["paid"], parameters)
 
     async def pay(self, tenants: Sequence[str] | None = None) -> bool:
         """Pay a batch for each of these tenants and each layer, or for whoever is due; whether there may be more."""
         more = False
         for tenant in await self._debtors() if tenants is None else tenants:
             for layer in self._layers:
-                more |= await self._pay(tenant, layer)
+                if time.monotonic() >= self._away.get(layer, 0.0):
+                    more |= await self._pay(tenant, layer)
         return more
 
     async def _debtors(self) -> list[str]:
@@ -74,29 +101,47 @@ class Debts:
 
     async def _pay(self, tenant: str, layer: str) -> bool:
         async with self._connections.system_transaction(tenant) as connection:
-            cursor = await connection.execute(QUERIES["take_debts"], {"layer": layer, "limit": self._batch})
-            taken = [row[0] for row in await cursor.fetchall()]
-            held = await memories.get(connection, taken) if taken else {}
+            cursor = await connection.execute(QUERIES["take_debts"], {"layer": layer, "limit": self._batch[layer]})
+            taken: dict[UUID, int] = dict(await cursor.fetchall())
+            held = await memories.get(connection, list(taken)) if taken else {}
         if not taken:
             return False
         begun = time.monotonic()
         telemetry.spread("lousa.relay.batch", len(taken), {"lousa.layer": layer})
-        await self._put(tenant, layer, list(held.values()))
+        gone = {identifier: revision for identifier, revision in taken.items() if identifier not in held}
+        try:
+            await self._put(tenant, layer, list(held.values()), taken)
+            if gone:
+                if not self._layers[layer].capabilities.transactional:
+                    await self._layers[layer].drop(tenant, list(gone))
+                await self._settle(tenant, layer, gone)  # what is no longer in the record is owed to nobody
+        except ServerUnavailable as error:
+            if self._layers[layer].capabilities.transactional:
+                raise
+            await self._leave_alone(tenant, layer, taken, error)
+            return False
         affordable = int(len(taken) * _WORK / max(0.001, time.monotonic() - begun))
-        self._batch = max(1, min(_LARGEST, affordable, self._batch * 2))
-        if gone := [identifier for identifier in taken if identifier not in held]:
-            await self._settle(tenant, layer, gone)  # what is no longer in the record is owed to nobody
+        self._batch[layer] = max(1, min(_LARGEST, affordable, self._batch[layer] * 2))
         return True
 
-    async def _put(self, tenant: str, layer: str, batch: Sequence[Memory]) -> None:
+    async def _leave_alone(self, tenant: str, layer: str, taken: Collection[UUID], why: ServerUnavailable) -> None:
+        self._away[layer] = time.monotonic() + _AWAY
+        _LOG.warning("layer %r is away, its debts wait: %s", layer, why)
+        async with self._connections.system_transaction(tenant) as connection:
+            parameters = {"ids": list(taken), "layer": layer, "after": f"{_AWAY} seconds"}
+            await connection.execute(QUERIES["put_off"], parameters)
+
+    async def _put(self, tenant: str, layer: str, batch: Sequence[Memory], owing: Mapping[UUID, int]) -> None:
+        if not batch:
+            return
         try:
-            await self.put(tenant, layer, batch)
+            await self.put(tenant, layer, batch, owing)
         except ServerUnavailable:
             raise
         except Exception as error:
             if len(batch) > 1:
                 for memory in batch:
-                    await self._put(tenant, layer, [memory])
+                    await self._put(tenant, layer, [memory], owing)
                 return
             ids, why = [batch[0].id], type(error).__name__
             _LOG.warning("layer %r refused memory %s (%s), trying again later", layer, ids[0], why)

@@ -3,7 +3,9 @@
     wait for what was acknowledged, and embed → ask the three ways → fuse → fetch and check → fold → touch
 
 Words, graph and likeness are asked in one statement, in one transaction with the fetching, under one deadline; when
-that fails or is late, each is asked again by itself, and the one that does not answer is named in `Recall.silent`.
+that fails or is late, each is asked again by itself, and the one that does not answer is named in `Recall.silent`. A
+store outside Postgres is asked beside the statement, for vectors after it: the database holds what such a store does
+not show yet, so what has just left the one is in the other.
 Their scores are summed, since they are made to be: words give a share of what the question weighs, likeness is what
 lies above the hundredth hit (modern embedders give everything a high cosine), and the graph adds a little to facts
 about what the question names.
@@ -31,7 +33,7 @@ from ..infra.connections import Connection, Connections
 from ..infra.identity import Principal
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
-from .asking import Packed, Part, ask, unpacked
+from .asking import Elsewhere, Packed, Part, ask, united, unpacked
 from .context.pgvector import BREADTH, ContextLayer
 from .contract import Query, Way
 from .execution import memories
@@ -134,16 +136,62 @@ class Recaller:
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         """The hits, and the layers that were silent: everything in one transaction, unless something in it fails."""
         deaf = () if vector is not None else (_LAYER["dense"],)
-        parts = self._context.part(principal, query, vector), self._knowledge.part(query)
+        graph = self._knowledge.part(principal, query)
+        likeness = None if vector is None else self._context.elsewhere(principal, query, vector)
+        parts = [self._context.part(principal, query, vector), *([graph] if isinstance(graph, Part) else [])]
+        if likeness is not None or isinstance(graph, Elsewhere):
+            hits, silent = await self._find_beside(principal, query, vector, parts, likeness, graph)
+            return hits, deaf + silent
         found = await self._in_time("a way of finding", self._ask(principal, query, *parts))
         if found is not None:
             return found, deaf
-        # A failure ends the transaction for all, so each is asked alone and only the broken one stays silent.
-        ways: dict[Way, Part] = {"words": self._context.part(principal, query, None), "graph": parts[1]}
-        if vector is not None:
-            ways = {"dense": self._context.part(principal, query, vector, words=False), **ways}
-        hits, silent = await self._find_apart(principal, query, ways)
+        hits, silent = await self._find_apart(principal, query, self._apart(principal, query, vector, graph))
         return hits, deaf + silent
+
+    def _apart(
+        self, principal: Principal, query: Query, vector: Vectors | None, graph: Part | Elsewhere
+    ) -> dict[Way, Part]:
+        """A failure ends the transaction for all, so each is asked alone and only the broken one stays silent."""
+        ways: dict[Way, Part] = {"words": self._context.part(principal, query, None)}
+        if vector is not None:
+            ways["dense"] = self._context.part(principal, query, vector, words=False)
+        if isinstance(graph, Part):
+            ways["graph"] = graph
+        return ways
+
+    async def _find_beside(
+        self,
+        principal: Principal,
+        query: Query,
+        vector: Vectors | None,
+        parts: Sequence[Part],
+        likeness: Elsewhere | None,
+        graph: Part | Elsewhere,
+    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """The hits where some of the ways lead out of Postgres."""
+
+        async def here() -> tuple[dict[Way, bytes | None], set[str]]:
+            together = await self._in_time("a way of finding", self._ask_alone(principal, *parts))
+            if together is not None:
+                return dict(together), set()
+            return await self._ask_each(principal, self._apart(principal, query, vector, graph))
+
+        async def near() -> tuple[dict[Way, bytes | None], set[str]]:
+            found, silent = await here()
+            if likeness is not None:
+                if (shown := await self._in_time(_LAYER["dense"], likeness.ask())) is None:
+                    silent.add(_LAYER["dense"])
+                else:
+                    found["dense"] = united(found.get("dense"), shown.get("dense"), max(BREADTH, query.k))
+            return found, silent
+
+        async def far() -> Packed | None:
+            return await self._in_time(_LAYER["graph"], graph.ask()) if isinstance(graph, Elsewhere) else {}
+
+        (found, silent), facts = await asyncio.gather(near(), far())
+        if facts is None:
+            silent.add(_LAYER["graph"])
+        return await self._fetch(principal, query, {**found, **(facts or {})}), tuple(sorted(silent))
 
     async def _ask(self, principal: Principal, query: Query, *parts: Part) -> tuple[Hit, ...]:
         """All ways in the trip that begins the transaction, the record in the one that ends it."""
@@ -155,22 +203,33 @@ class Recaller:
     async def _find_apart(
         self, principal: Principal, query: Query, ways: Mapping[Way, Part]
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        found: dict[Way, bytes | None] = {}
-        silent: list[str] = []
-        for way, part in ways.items():
-            answer = await self._in_time(_LAYER[way], self._ask_alone(principal, part))
-            if answer is None:
-                silent.append(_LAYER[way])
-            else:
-                found[way] = answer[way]
+        found, silent = await self._ask_each(principal, ways)
+        return await self._fetch(principal, query, found), tuple(sorted(silent))
+
+    async def _fetch(self, principal: Principal, query: Query, found: Packed) -> tuple[Hit, ...]:
+        """The hits among candidates that are at hand."""
         ranked = fuse(found, self._weights)
         async with self._connections.reading(principal) as connection:
             first = await self._look_up(connection, query, ranked[: query.k + _MORE])
-        return await self._hits(principal, query, ranked, first), tuple(silent)
+        return await self._hits(principal, query, ranked, first)
 
-    async def _ask_alone(self, principal: Principal, part: Part) -> Packed:
+    async def _ask_each(
+        self, principal: Principal, ways: Mapping[Way, Part]
+    ) -> tuple[dict[Way, bytes | None], set[str]]:
+        """What each finds, and the layers of those that did not answer."""
+        found: dict[Way, bytes | None] = {}
+        silent: set[str] = set()
+        for way, part in ways.items():
+            answer = await self._in_time(_LAYER[way], self._ask_alone(principal, part))
+            if answer is None:
+                silent.add(_LAYER[way])
+            else:
+                found[way] = answer[way]
+        return found, silent
+
+    async def _ask_alone(self, principal: Principal, *parts: Part) -> Packed:
         async with self._connections.reading(principal) as connection:
-            return await ask(connection, part)
+            return await ask(connection, *parts)
 
     async def _in_time(self, name: str, answer: Awaitable[_Answer], within: timedelta | None = None) -> _Answer | None:
         """An answer, or None when there was none: one silent way leaves the others their say."""

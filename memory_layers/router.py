@@ -36,10 +36,11 @@ from ..infra.settings import Settings
 from . import fencing, guard
 from .auditing import BoardAudit
 from .commit import Along, Committer, Outcome, Write, owed
+from .context.outside import OutsideContextLayer, ReadBack
 from .context.pgvector import ContextLayer
 from .conversation.claims import Fence
 from .conversation.feed import Feed
-from .debts import Debts
+from .debts import Debts, Layer
 from .execution import ledger
 from .journal import Journal, Journaled
 from .knowledge.postgres import KnowledgeLayer
@@ -80,7 +81,7 @@ class Router:
         self._brake = Brake(Marks.of(settings))
         self._lookout = Lookout(connections, self._brake.marks)
         self._journal = Journal(connections, self._brake, self._lookout.room)
-        self._debts = Debts(connections, {"context": context})
+        self._debts = Debts(connections, _owed_to(connections, context, knowledge))
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
         self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
@@ -313,6 +314,16 @@ class Router:
             await asyncio.wait(under_way, timeout=self._deadline.total_seconds())
         for task in self._projecting:
             task.cancel()
+
+
+def _owed_to(connections: Connections, context: ContextLayer, knowledge: KnowledgeLayer) -> dict[str, Layer]:
+    """Whom debts are paid to, by what they are called."""
+    layers: dict[str, Layer] = {"context": context}
+    if isinstance(context, OutsideContextLayer):
+        layers["shown"] = ReadBack(connections, context)
+    if not knowledge.capabilities.transactional:
+        layers["knowledge"] = knowledge
+    return layers
 
 
 def _attributes(memory: Memory, policy: Policy) -> dict[str, str]:

@@ -91,9 +91,9 @@ class Standing:
                 raise NotFound(f"there is no memory {identifier} that {principal.agent!r} may forget")
             if memory is not None and memory.status != "withdrawn":
                 await memories.set_status(connection, [identifier], "withdrawn")
+                await connection.execute(QUERIES["forgiven"], {"ids": [identifier]})
                 await self._context.remove(connection, [identifier])
                 await self._facts.remove(connection, [identifier])
-                await connection.execute(QUERIES["forgiven"], {"ids": [identifier]})
             await connection.execute(QUERIES["bury"], {"ids": [identifier]})
             await self._enter(
                 connection, principal, operation, identifier, memory, "memory.forget", "withdrawn", reason
@@ -148,7 +148,7 @@ class Standing:
         owed: tuple[str, ...] = ()
         if 2 in self._committer.policy[memory.kind].also:
             owed = ("context",)
-            await connection.execute(QUERIES["owe"], {"ids": [memory.id], "layer": "context", "after": "0"})
+            await connection.execute(QUERIES["owe"], {"ids": [memory.id], "layer": "context"})
         return Outcome(
             id=memory.id,
             state="stored",

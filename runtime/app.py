@@ -29,7 +29,7 @@ from ..infra.identity import PERSON, Principal
 from ..infra.migrate import migrate
 from ..infra.settings import Settings, load
 from ..memory_layers import embedding
-from ..memory_layers.context.pgvector import ContextLayer
+from ..memory_layers.context.stores import context_layer
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.feed import Feed
 from ..memory_layers.conversation.operations import Operations
@@ -225,7 +225,7 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
     await life.start(stack)
     feed = Feed(connections, Marks.of(settings))
     await feed.start(stack)
-    context = ContextLayer(connections, embedding.load(settings.embedder))
+    context = context_layer(connections, embedding.load(settings.embedder), settings.vector_url)
     await context.start(stack)
     knowledge = KnowledgeLayer(connections, clock=clock)
     await knowledge.start(stack)

@@ -7,7 +7,8 @@ SELECT (SELECT max(number) FROM lousa.migration) AS schema,
        current_setting('full_page_writes') AS full_page_writes
 
 -- models: the embedding models whose vectors this database holds
-SELECT fingerprint, name, dimensions FROM lousa.embedding_model ORDER BY created_at
+SELECT fingerprint, model AS name, dimensions, store FROM lousa.layer_space
+WHERE layer = 'context' AND state = 'serving' ORDER BY created_at
 
 -- standing: how many executions of all tenants are open, wait, and still owe changes to the ledger; one that failed may
 -- be taken up again for a day, so its board is kept open on purpose until then

@@ -1,8 +1,8 @@
 """Layer 2 in Postgres: likeness by pgvector, words by full text.
 
 Words lie in the record's own transaction, so that a memory is found by them the moment it is committed. Vectors take
-long to compute and are owed; each embedding model has a table of its own, named by its fingerprint, and a store that
-holds another model's vectors is refused, because distances between two models mean nothing.
+long to compute and are owed; they lie in a space, which belongs to one embedding model and one store, and a database
+that serves another space is refused, because distances between two models mean nothing.
 
 Both are filtered in the store. Likeness: below `EXACT_BELOW` rows of a tenant every row is looked at, which is exact
 and fast enough; above it the HNSW index walks on (iterative scan) until the filters left enough, and where it still
@@ -17,9 +17,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, nullcontext
-from typing import TYPE_CHECKING, Any, LiteralString, cast
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, LiteralString, cast
 from uuid import UUID
 
 from psycopg.types.json import Json as JsonParameter
@@ -28,8 +29,8 @@ from ...infra.connections import Connection, Connections
 from ...infra.errors import SchemaMismatch
 from ...infra.identity import Principal
 from ...infra.sql import load_queries
-from ..asking import Packed, Part, ask, candidates, numbers, texts
-from ..contract import Candidate, Capabilities, Query
+from ..asking import Elsewhere, Packed, Part, ask, candidates, numbers, texts, united
+from ..contract import Candidate, Capabilities, Layer, Query
 from ..embedding import Embedder
 from ..records import Json, Memory
 from .halves import Half, Halves
@@ -40,7 +41,7 @@ from .terms import terms
 if TYPE_CHECKING:
     from ..embedding import Vectors
 
-_QUERIES = load_queries(__package__ or "")
+QUERIES = load_queries(__package__ or "")
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 EXACT_BELOW = 10_000
@@ -62,6 +63,10 @@ class ContextLayer:
     """Layer 2 in Postgres. Satisfies `Projection`."""
 
     capabilities = Capabilities(transactional=True, past=False, likeness=True)
+    _store = "postgres"
+    _paid_with_put: Layer | Literal[""] = "context"
+    _size_of: LiteralString = "{table}"
+    """Where the number of a tenant's memories is counted, which says how rare a word is."""
 
     def __init__(self, connections: Connections, embedder: Embedder) -> None:
         self._connections = connections
@@ -69,61 +74,97 @@ class ContextLayer:
         self._lexicon = Lexicon()
         self._batches = asyncio.Lock()
         self._halfvec = 0
+        self._space = embedder.fingerprint
         self._readings = Recent[str, str](age=_SETTLED, most=_REMEMBERED)
         """How the database reads a term, whoever asks; '' is a function word to it."""
         self._frequencies = Recent[tuple[Principal, str], int](age=_FRESH, most=_REMEMBERED)
         self._sizes = Recent[Principal, int](age=_FRESH, most=_REMEMBERED)
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Attach to this model's table, making it in an empty store.
+        """Attach to the space that serves, making it where none does or where it never held anything.
 
         Raises:
-            SchemaMismatch: the store holds vectors of another model.
+            SchemaMismatch: it is one of another model, or in another store.
         """
-        embedder = self.embedder
-        async with self._connections.owner_transaction() as connection:
-            cursor = await connection.execute(_QUERIES["type"])
-            ((self._halfvec,),) = await cursor.fetchall()
-            cursor = await connection.execute(_QUERIES["models"])
-            models = await cursor.fetchall()
-            holding = {fingerprint: name for fingerprint, name, _, used in models if used}
-            if holding and embedder.fingerprint not in holding:
-                raise SchemaMismatch(
-                    f"this store holds vectors of {', '.join(map(repr, holding.values()))}, and LOUSA_EMBEDDER now"
-                    f" names {embedder.name!r}: set LOUSA_EMBEDDER back, or make the vectors anew with 'lousa rebuild'"
-                )
-            if any(fingerprint == embedder.fingerprint for fingerprint, *_ in models):
+        async with self._connections.system_transaction("") as connection:
+            ((self._halfvec,),) = await (await connection.execute(QUERIES["type"])).fetchall()
+            if await self._attach(connection):
                 return
-            await connection.execute(
-                _QUERIES["make_table"],
-                {"fingerprint": embedder.fingerprint, "name": embedder.name, "dimensions": embedder.dimensions},
-            )
+            await connection.execute(QUERIES["take_turns"])
+            if not await self._attach(connection):
+                await self._open_space(connection)
+
+    async def _attach(self, connection: Connection) -> bool:
+        """Whether a space of this model in this store serves; one that is not, and was never used, makes room."""
+        cursor = await connection.execute(QUERIES["spaces"])
+        serving = [row for row in await cursor.fetchall() if row[4] == "serving"]
+        for space, store, fingerprint, model, _, used in serving:
+            if (store, fingerprint) == (self._store, self.embedder.fingerprint):
+                self._space = space
+                return True
+            if used and fingerprint != self.embedder.fingerprint:
+                raise SchemaMismatch(
+                    f"this store holds vectors of {model!r}, and LOUSA_EMBEDDER now names {self.embedder.name!r}:"
+                    " set LOUSA_EMBEDDER back, or make the vectors anew with 'lousa rebuild context'"
+                )
+            if used:
+                raise SchemaMismatch(
+                    f"the vectors lie in {store}, and LOUSA_VECTOR_URL now names {self._store}:"
+                    " set LOUSA_VECTOR_URL back, or bring them there with 'lousa rebuild context'"
+                )
+        return False
+
+    async def _open_space(self, connection: Connection) -> None:
+        cursor = await connection.execute(QUERIES["spaces"])
+        taken: set[str] = set()
+        for space, _, _, _, state, _ in await cursor.fetchall():
+            if state == "serving":
+                await connection.execute(QUERIES["close_space"], {"space": space})
+            else:
+                taken.add(space)
+        self._space = next(name for name in _names(self.embedder.fingerprint) if name not in taken)
+        parameters = {
+            "space": self._space,
+            "store": self._store,
+            "fingerprint": self.embedder.fingerprint,
+            "model": self.embedder.name,
+            "dimensions": self.embedder.dimensions,
+        }
+        await connection.execute(QUERIES["open_space"], parameters)
 
     # Writing -----------------------------------------------------------------------------------------------------
 
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None:
         """Make memories findable by their words, in the record's own transaction, after their rows are in."""
-        await connection.execute(_QUERIES["index_words"], {"rows": await self._words(memories)})
+        await connection.execute(QUERIES["index_words"], {"rows": await self._words(memories)})
 
     async def learn(self, tenant: str) -> None:
         """Ask for the stems of what came up more than once, so that indexing it again costs less."""
         if not (pieces := self._lexicon.noted()):
             return
         async with self._connections.system_transaction(tenant, pipelined=True) as connection:
-            cursor = await connection.execute(_QUERIES["stems"], {"pieces": pieces})
+            cursor = await connection.execute(QUERIES["stems"], {"pieces": pieces})
             self._lexicon.learn(dict(await cursor.fetchall()))
 
-    async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Embed memories and hold words and vectors of those that are live by then; what was owed is paid with it."""
-        if not memories:
-            return
-        vectors = await self._embedded([memory.text for memory in memories])
+        if memories:
+            await self._hold(tenant, memories, await self._embedded([memory.text for memory in memories]))
+        return ()
+
+    async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
+        """Hold no longer what the record does not know any more."""
+        async with self._connections.system_transaction(tenant) as connection:
+            await self.remove(connection, ids)
+
+    async def _hold(self, tenant: str, memories: Sequence[Memory], vectors: Vectors) -> None:
         # Lost with the server, it would only be owed again: nobody waits for this one to reach the disk.
         async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
             parameters = {
                 "ids": [memory.id for memory in memories],
                 "vectors": Halves(vectors, self._halfvec),
                 "rows": await self._words(memories),
+                "layer": self._paid_with_put,
             }
             await connection.execute(self._query("put"), parameters)
 
@@ -147,7 +188,7 @@ class ContextLayer:
     async def remove(self, connection: Connection, ids: Collection[UUID]) -> None:
         """Take memories out of words and vectors, in the caller's transaction, after their status was changed there."""
         if ids:
-            await connection.execute(_QUERIES["unindex"], {"ids": list(ids)})
+            await connection.execute(QUERIES["unindex"], {"ids": list(ids)})
 
     async def missing(self, connection: Connection, ids: Collection[UUID]) -> set[UUID]:
         """Those of `ids` that should be found and lack words or a vector."""
@@ -157,7 +198,7 @@ class ContextLayer:
     async def clear(self, tenant: str) -> None:
         """Drop a tenant's words and vectors."""
         async with self._connections.system_transaction(tenant) as connection:
-            await connection.execute(_QUERIES["clear_words"])
+            await connection.execute(QUERIES["clear_words"])
             await connection.execute(self._query("clear_vectors"))
 
     # Finding -----------------------------------------------------------------------------------------------------
@@ -165,17 +206,30 @@ class ContextLayer:
     async def find(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
         """Both ways at once."""
         vector = await self.embedder.query(query.text)
-        return candidates(await ask(connection, self.part(principal, query, vector)), "dense", "words")
+        return candidates(await self._found(connection, principal, query, vector), "dense", "words")
 
     async def vectors(
         self, connection: Connection, principal: Principal, query: Query, vector: Vectors
     ) -> list[Candidate]:
         """The likest memories that the caller may see; the score is the cosine."""
-        return candidates(await ask(connection, self.part(principal, query, vector, words=False)), "dense")
+        return candidates(await self._found(connection, principal, query, vector, words=False), "dense")
 
     async def words(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
         """The memories that hold most of what the question's terms weigh; the score is their share, plus the bonus."""
         return candidates(await ask(connection, self.part(principal, query, None)), "words")
+
+    async def _found(
+        self, connection: Connection, principal: Principal, query: Query, vector: Vectors, *, words: bool = True
+    ) -> Packed:
+        found = await ask(connection, self.part(principal, query, vector, words=words))
+        if (outside := self.elsewhere(principal, query, vector)) is None:
+            return found
+        shown = await outside.ask()
+        return {**found, "dense": united(found["dense"], shown["dense"], max(BREADTH, query.k))}
+
+    def elsewhere(self, principal: Principal, query: Query, vector: Vectors) -> Elsewhere | None:
+        """Likeness in a store outside; None where all of it is a part of the statement."""
+        return None
 
     def part(self, principal: Principal, query: Query, vector: Vectors | None, *, words: bool = True) -> Part:
         """Likeness, unless there is no vector, and words, as a part of a statement."""
@@ -215,6 +269,13 @@ class ContextLayer:
         return Part(self._query("find"), parameters, 5, read)
 
     def _query(self, name: str) -> LiteralString:
-        # The fingerprint is 12 hexadecimal digits (the database checks it), so the name is as safe as a literal.
-        table = cast(LiteralString, f"memory_vector_{self.embedder.fingerprint}")
-        return _QUERIES[name].replace("{table}", table)
+        # A space's name is hexadecimal digits and `_` (the database checks it), so it is as safe as a literal.
+        table = cast(LiteralString, f"memory_vector_{self._space}")
+        return QUERIES[name].replace("{counted}", self._size_of).replace("{table}", table)
+
+
+def _names(fingerprint: str) -> Iterator[str]:
+    """What a space of a model may be called: as its fingerprint, or with a number behind it."""
+    yield fingerprint
+    for number in count(2):
+        yield f"{fingerprint}_{number}"

@@ -13,7 +13,7 @@ ON CONFLICT (id) DO NOTHING
 SELECT piece, tsvector_to_array(stems(piece)) FROM unnest(%(pieces)s::text[]) AS piece
 
 -- put: Vectors of memories that are still live when they are written, and words where they have none; a row that changes
--- meanwhile is waited for. What was owed for them is paid with it.
+-- meanwhile is waited for. What was owed for them to this layer is paid with it ('' is none: a store outside is to be told).
 WITH given AS MATERIALIZED (
     SELECT * FROM ROWS FROM (
         unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
@@ -25,7 +25,7 @@ WITH given AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
                         WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
 ), paid AS (
-    DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = 'context'
+    DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
 ), words AS (
     INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
@@ -43,7 +43,7 @@ ON CONFLICT (id) DO NOTHING
 -- not know that the walk has few to find: so the most that may be asked for is written down, and no more than `k` fetched.
 WITH held AS MATERIALIZED (
     SELECT coalesce(nullif(%(size)s::integer, -1), (SELECT count(*)::integer FROM (
-        SELECT FROM {table} WHERE tenant = current_tenant() LIMIT %(exact_below)s::integer) AS counted)) AS size
+        SELECT FROM {counted} WHERE tenant = current_tenant() LIMIT %(exact_below)s::integer) AS counted)) AS size
 ), walked AS MATERIALIZED (
     SELECT id, likeness FROM (
         SELECT id, 1 - (embedding <=> %(vector)s::public.halfvec) AS likeness FROM {table}
@@ -81,13 +81,41 @@ DELETE FROM memory_words
 -- clear_vectors: A tenant's vectors of this model.
 DELETE FROM {table}
 
+-- wordless: Those that the caller may see and that should be found, but have no words.
+SELECT m.id FROM memory m
+WHERE m.id = ANY (%(ids)s) AND m.status IN ('live', 'contested')
+  AND NOT EXISTS (SELECT FROM memory_words w WHERE w.id = m.id)
+
+-- tenant: Whose data this transaction sees.
+SELECT current_tenant()
+
 -- type: What this database calls the type of vectors.
 SELECT 'public.halfvec'::regtype::oid::integer
 
--- models: The embedding models this store knows, and whether it holds vectors of them.
-SELECT fingerprint, name, dimensions,
-       coalesce(pg_relation_size(to_regclass('lousa.memory_vector_' || fingerprint)), 0) > 0 AS used
-FROM lousa.embedding_model
+-- spaces: Where vectors lie, and whether anything was ever put there.
+SELECT name, store, fingerprint, model, state,
+       used OR store = 'postgres' AND coalesce(pg_relation_size(to_regclass('lousa.memory_vector_' || name)), 0) > 0 AS used
+FROM layer_space WHERE layer = 'context'
 
--- make_table: A table for the vectors of one model; two that open at once take turns.
-SELECT pg_advisory_xact_lock(0x6C6F757362), lousa.create_vector_table(%(fingerprint)s, %(name)s, %(dimensions)s)
+-- open_space: A space for the vectors of one model in one store; two that open at once take turns.
+SELECT open_vector_space(%(space)s, %(store)s, %(fingerprint)s, %(model)s, %(dimensions)s, 'serving')
+
+-- take_turns: Nobody else opens a space until this transaction ends.
+SELECT pg_advisory_xact_lock(0x6C6F757362)
+
+-- close_space: A space that holds nothing.
+SELECT close_vector_space(%(space)s)
+
+-- kept: Vectors that are at hand, as this database writes them.
+SELECT id, public.halfvec_send(embedding) FROM {table} WHERE id = ANY (%(ids)s)
+
+-- sent: A store outside acknowledged these; before our own copies go, it shall show them.
+WITH marked AS (
+    UPDATE {table} SET sent_at = clock_timestamp() WHERE id = ANY (%(ids)s) RETURNING id
+), noted AS (
+    UPDATE layer_space SET used = true WHERE layer = 'context' AND name = %(space)s AND NOT used
+)
+SELECT owe(ARRAY(SELECT id FROM marked), 'shown', '2 seconds')
+
+-- shown: The store outside shows these, so our own copies go.
+DELETE FROM {table} WHERE id = ANY (%(ids)s) AND sent_at IS NOT NULL

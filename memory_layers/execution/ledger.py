@@ -137,9 +137,11 @@ class SubjectKeys:
         self._keys: dict[str, tuple[str, bytes]] | None = None
 
     @classmethod
-    async def ask(cls, connection: Connection, names: set[str], query: LiteralString | None = None) -> SubjectKeys:
-        """Send the question, with `query` if it is asked together with something else."""
-        cursor = await connection.execute(query or _QUERIES["subject_keys"], {"names": list(names)})
+    async def ask(
+        cls, connection: Connection, names: set[str], query: LiteralString | None = None, **told: object
+    ) -> SubjectKeys:
+        """Send the question, with `query` if it is asked together with something else, which is `told` more."""
+        cursor = await connection.execute(query or _QUERIES["subject_keys"], {"names": list(names), **told})
         return cls(connection, names, cursor)
 
     async def get(self) -> dict[str, tuple[str, bytes]]:

@@ -240,7 +240,8 @@ ORDER BY decision.id DESC LIMIT %(limit)s
 -- of the data subjects.
 WITH held AS MATERIALIZED (
     SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_tenant(), 0)),
-        set_config('idle_in_transaction_session_timeout', '3s', true), set_config('lock_timeout', '10s', true)
+        set_config('idle_in_transaction_session_timeout', '3s', true), set_config('lock_timeout', '10s', true),
+        set_config('lousa.due_after', %(due_after)s, true)
 )
 SELECT name, pseudonym, key FROM held LEFT JOIN subject_key ON tenant = current_tenant() AND name = ANY (%(names)s)
 
@@ -260,19 +261,36 @@ WHERE this.id = %(id)s AND live.id <> this.id AND live.status = 'live' AND live.
 -- release_memory: Out of quarantine, trusted enough to be found.
 UPDATE memory SET status = 'live', trust = greatest(trust, %(trust)s), confirmed_at = %(now)s WHERE id = %(id)s
 
--- owe: What a layer is owed for memories; not due while whoever wrote them may still pay.
-INSERT INTO debt (tenant, memory, layer, due_at)
-SELECT current_tenant(), unnest(%(ids)s::uuid[]), %(layer)s, clock_timestamp() + %(after)s::interval
+-- owe: A layer is owed these memories.
+SELECT owe(%(ids)s::uuid[], %(layer)s)
+
+-- owing: Which debts these are just now.
+SELECT memory, revision FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
+
+-- paid: Debts that are settled, as they were read. One that was raised meanwhile stays; one that somebody took off
+-- meanwhile is owed again, because ours may have come after theirs.
+WITH given AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(revisions)s::integer[]) AS given (id, revision)
+), settled AS (
+    DELETE FROM debt USING given
+    WHERE debt.tenant = current_tenant() AND debt.memory = given.id AND debt.layer = %(layer)s
+      AND debt.revision = given.revision
+    RETURNING given.id
+)
+INSERT INTO debt (tenant, memory, layer)
+SELECT current_tenant(), id, %(layer)s FROM given WHERE id NOT IN (SELECT id FROM settled)
 ON CONFLICT DO NOTHING
 
--- paid: Debts that are settled.
-DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
+-- put_off: Debts that were taken in vain, because the layer is away: due again soon, and as often tried as before.
+UPDATE debt SET attempts = greatest(0, attempts - 1), due_at = clock_timestamp() + %(after)s::interval
+WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
 
 -- forgiven: Nothing is owed for these any more.
 DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s)
 
--- debts_of: What is still owed for a memory.
-SELECT layer FROM debt WHERE tenant = current_tenant() AND memory = %(id)s ORDER BY layer
+-- debts_of: The layers that do not have a memory yet.
+SELECT layer FROM debt
+WHERE tenant = current_tenant() AND memory = %(id)s AND layer IN ('context', 'knowledge') ORDER BY layer
 
 -- debtors: Tenants for whom something is due.
 SELECT DISTINCT tenant FROM debt WHERE due_at <= clock_timestamp()
@@ -285,7 +303,7 @@ WHERE (tenant, memory, layer) IN (
     WHERE tenant = current_tenant() AND layer = %(layer)s AND due_at <= clock_timestamp()
     ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
-RETURNING memory
+RETURNING memory, revision
 
 -- note_debts: Why they could not be paid, by the name of the error alone.
 UPDATE debt SET error = %(error)s WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s

@@ -21,7 +21,7 @@ from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connection, Connections
 from ...infra.errors import WrongTenant
 from ...infra.identity import Principal
-from ..asking import Packed, Part, ask, candidates, numbers, texts
+from ..asking import Elsewhere, Packed, Part, ask, candidates, numbers, texts
 from ..context.terms import STOP_WORDS
 from ..contract import Candidate, Capabilities, Query
 from ..execution.memories import folded
@@ -117,13 +117,18 @@ class KnowledgeLayer:
             return []
         return await resolution.state(connection, stated, now=self._clock.now(), trusted=False)
 
-    async def put(self, tenant: str, memories: Sequence[Memory]) -> None:
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Hold the facts of memories, as a rebuild does: the record's status says what is in quarantine."""
         stated = [(memory, fact) for memory, fact in _with_facts(memories) if memory.status != "withdrawn"]
-        if not stated:
-            return
+        if stated:
+            async with self._connections.system_transaction(tenant) as connection:
+                await resolution.state(connection, stated, now=self._clock.now(), trusted=True)
+        return ()
+
+    async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
+        """Hold no longer what the record does not know any more."""
         async with self._connections.system_transaction(tenant) as connection:
-            await resolution.state(connection, stated, now=self._clock.now(), trusted=True)
+            await self.remove(connection, ids)
 
     async def confirm(self, connection: Connection, ids: Collection[UUID]) -> list[FactOutcome]:
         """Let facts out of quarantine: from now on they take part in their keys, whatever their trust."""
@@ -149,9 +154,9 @@ class KnowledgeLayer:
 
     async def find(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
         """The facts within two steps of the things that a question names; nearer ones score higher."""
-        return candidates(await ask(connection, self.part(query)), "graph")
+        return candidates(await ask(connection, self.part(principal, query)), "graph")
 
-    def part(self, query: Query) -> Part:
+    def part(self, principal: Principal, query: Query) -> Part | Elsewhere:
         """The same, as a part of a statement."""
         places = _runs(query.text)
         # The longest names first; where each stands is a bit a word, in a number that has a sign.

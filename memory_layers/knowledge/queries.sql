@@ -52,9 +52,7 @@ WHERE memory.id = new.id AND memory.status <> 'withdrawn'
 SELECT unindex(%(ids)s::uuid[])
 
 -- owe_context: Layer 2 shall hold these again.
-INSERT INTO debt (tenant, memory, layer)
-SELECT current_tenant(), id, 'context' FROM unnest(%(ids)s::uuid[]) AS id
-ON CONFLICT (tenant, memory, layer) DO NOTHING
+SELECT owe(%(ids)s::uuid[], 'context')
 
 -- named: Things of these names of which the caller may see a fact.
 SELECT e.key, e.name FROM entity e

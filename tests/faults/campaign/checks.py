@@ -268,7 +268,7 @@ async def _values(
 
 async def _memories(stores: Stores, witness: Witness) -> None:
     """Every memory once, with its entry, its words and its vector; what was forgotten nowhere."""
-    ((fingerprint,),) = await stores.rows("SELECT fingerprint FROM lousa.embedding_model")
+    ((fingerprint,),) = await stores.rows("SELECT name FROM lousa.layer_space WHERE layer = 'context'")
     query = cast(LiteralString, _MEMORIES.replace("{vectors}", f"memory_vector_{fingerprint}"))
     found: dict[str, list[_Row]] = defaultdict(list)
     for row in await stores.rows(query):

@@ -1,0 +1,170 @@
+"""Layer 2 with its vectors in a store outside Postgres; words stay, and so do vectors that the store does not show yet.
+
+A memory is embedded, held in the space's own table, and given to the store; once the store shows it, which is read back
+as a debt of its own, the table's copy goes. A recall looks at the table first and asks the store afterwards, so that
+what has just left the one is in the other: it finds what was acknowledged, however late the store is.
+
+The store is made to agree with the record: what is live is put, anything else is removed. Vectors are rounded to halves
+before they leave, as Postgres does, so that either store finds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, LiteralString
+from uuid import UUID
+
+from ...infra.connections import Connection, Connections
+from ...infra.identity import Principal
+from ..asking import Elsewhere, Packed, packed
+from ..audience import circles_of, marks_of
+from ..contract import Capabilities, Query
+from ..embedding import Embedder
+from ..records import Memory
+from .pgvector import BREADTH, QUERIES, ContextLayer
+from .remote import Point, VectorStore
+
+if TYPE_CHECKING:
+    from ..embedding import Vectors
+
+_FOUND = ("live", "contested")
+_COUNTED: LiteralString = (
+    "(SELECT tenant FROM memory WHERE tenant = current_tenant() AND status IN ('live', 'contested')"
+    " AND kind NOT IN ('block', 'decision')) AS held"
+)
+
+
+class OutsideContextLayer(ContextLayer):
+    """Layer 2 with vectors in a store that `open_store` makes for a generation. Satisfies `Projection`."""
+
+    capabilities = Capabilities(transactional=False, past=False, likeness=True)
+    _paid_with_put = ""
+    _size_of = _COUNTED
+
+    def __init__(self, connections: Connections, embedder: Embedder, open_store: Callable[[int], VectorStore]) -> None:
+        super().__init__(connections, embedder)
+        self._open_store = open_store
+        self.store = open_store(1)
+        self._store = self.store.name
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        """Attach to the space that serves, and open the store for it.
+
+        Raises:
+            ServerUnavailable: the store does not answer.
+            SettingsError: it cannot do what is needed.
+            SchemaMismatch: the database serves vectors of another model, or of another store.
+        """
+        await super().start(stack)
+        _, _, number = self._space.partition("_")
+        self.store = self._open_store(int(number or 1))
+        await self.store.start(stack)
+
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
+        """Embed what is live, and make the store agree with the record."""
+        live = [memory for memory in memories if memory.status in _FOUND]
+        if live:
+            known = await self._at_hand(tenant, [memory.id for memory in live])
+            if new := [memory for memory in live if memory.id not in known]:
+                vectors = _halved(await self._embedded([memory.text for memory in new]))
+                await self._hold(tenant, new, vectors)
+                known |= {memory.id: vector for memory, vector in zip(new, vectors, strict=True)}
+            await self.store.put(tenant, [_point(memory, known[memory.id]) for memory in live])
+            await self._sent(tenant, [memory.id for memory in live])
+        if gone := [memory.id for memory in memories if memory.status not in _FOUND]:
+            await self.store.remove(tenant, gone)
+        return ()
+
+    async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
+        """Hold no longer what the record does not know any more, here and in the store."""
+        await self.store.remove(tenant, ids)
+
+    async def missing(self, connection: Connection, ids: Collection[UUID]) -> set[UUID]:
+        """Those of `ids` that should be found and lack words or a vector, young or shown."""
+        lacking = await super().missing(connection, ids)
+        if not lacking:
+            return lacking
+        ((tenant,),) = await (await connection.execute(QUERIES["tenant"])).fetchall()
+        wordless = {row[0] for row in await (await connection.execute(QUERIES["wordless"], {"ids": [*ids]})).fetchall()}
+        return wordless | (lacking - await self.store.shown(tenant, lacking))
+
+    async def clear(self, tenant: str) -> None:
+        """Drop a tenant's words and vectors, here and in the store."""
+        await super().clear(tenant)
+        await self.store.clear(tenant)
+
+    def elsewhere(self, principal: Principal, query: Query, vector: Vectors) -> Elsewhere:
+        """The likest memories that the store shows and the caller may see; the score is the cosine."""
+
+        async def ask() -> Packed:
+            found = await self.store.nearest(
+                principal.tenant,
+                _halved(vector),
+                circles=circles_of(principal),
+                kinds=sorted(query.kinds),
+                k=max(BREADTH, query.k),
+            )
+            return {"dense": packed(found)}
+
+        return Elsewhere(ask)
+
+    async def let_go(self, tenant: str, ids: Collection[UUID]) -> None:
+        """Our own copies of what the store shows."""
+        async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
+            await connection.execute(self._query("shown"), {"ids": list(ids)})
+
+    async def send_again(self, tenant: str, memories: Sequence[Memory]) -> None:
+        """To the store once more, of which we have copies."""
+        known = await self._at_hand(tenant, [memory.id for memory in memories])
+        await self.store.put(tenant, [_point(memory, known[memory.id]) for memory in memories if memory.id in known])
+
+    async def _at_hand(self, tenant: str, ids: Sequence[UUID]) -> dict[UUID, Vectors]:
+        """Vectors that were made before and did not reach the store, or are not shown yet."""
+        async with self._connections.system_transaction(tenant) as connection:
+            cursor = connection.cursor(binary=True)
+            await cursor.execute(self._query("kept"), {"ids": list(ids)})
+            return {row[0]: _read(row[1]) for row in await cursor.fetchall()}
+
+    async def _sent(self, tenant: str, ids: Sequence[UUID]) -> None:
+        async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
+            await connection.execute(self._query("sent"), {"ids": list(ids), "space": self._space})
+
+
+class ReadBack:
+    """What the debts called `shown` are paid to: our own copies go once the store shows theirs."""
+
+    capabilities = OutsideContextLayer.capabilities
+
+    def __init__(self, connections: Connections, context: OutsideContextLayer) -> None:
+        self._connections = connections
+        self._context = context
+
+    async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
+        """Look which the store shows; the others are given to it once more and stay owed."""
+        ids = {memory.id for memory in memories if memory.status in _FOUND}
+        shown = await self._context.store.shown(tenant, ids) if ids else set[UUID]()
+        if shown:
+            await self._context.let_go(tenant, shown)
+        if late := ids - shown:
+            await self._context.send_again(tenant, [memory for memory in memories if memory.id in late])
+        return late
+
+    async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
+        """Nothing: copies of what left the record went with it."""
+
+
+def _point(memory: Memory, vector: Vectors) -> Point:
+    return Point(id=memory.id, kind=memory.kind, circles=marks_of(memory), vector=vector)
+
+
+def _halved(vectors: Vectors) -> Vectors:
+    import numpy
+
+    return vectors.astype(numpy.float16).astype(numpy.float32)
+
+
+def _read(halves: bytes) -> Any:
+    import numpy
+
+    return numpy.frombuffer(halves, dtype=">f2", offset=4).astype(numpy.float32)
