@@ -1,0 +1,188 @@
+"""The production stack's own flags, users and roles are tried: on the servers that the wheels bring, without Docker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import lousa
+import psycopg
+import pytest
+from compose import Stack
+from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Task
+from lousa.infra.embedded.privileges import OURSELVES
+from lousa.infra.embedded.programs import postgres_folder, valkey_server
+from lousa.infra.embedded.supervisor import EmbeddedServers
+from lousa.infra.settings import load
+from lousa.runtime import doctor
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, BusyLoadingError, NoPermissionError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.retry import Retry
+
+STACK = Stack.read()
+PASSWORDS = {
+    "VALKEY_PASSWORD": "valkeySecret1",
+    "POSTGRES_PASSWORD": "postgresSecret1",
+    "POSTGRES_ADMIN_PASSWORD": "adminSecret1",
+    "NEO4J_PASSWORD": "neo4jSecret1",
+}
+ROLE = "stack_owner"
+"""The embedded Postgres has a superuser called lousa already, so the stack's role and database go by another name."""
+
+
+class Valkey:
+    """The Valkey of the stack: its flags, its users, on a port of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        users = folder / "users.acl"
+        users.write_text(STACK.config("valkey_users", PASSWORDS), encoding="utf-8")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        flags = STACK.flags("valkey") | {"aclfile": str(users), "dir": str(folder), "port": str(self.port)}
+        words = [word for name, value in flags.items() for word in (f"--{name}", value)]
+        self._command = [str(valkey_server(OURSELVES)), *words, "--bind", "127.0.0.1"]
+        self._log = folder / "valkey.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        while not self._well():
+            assert self._process.poll() is None, self._log.read_text(encoding="utf-8")
+            time.sleep(0.02)
+
+    def _well(self) -> bool:
+        try:
+            return self.ask("health", "PING") is True
+        except (RedisConnectionError, BusyLoadingError):
+            return False
+
+    def stop(self) -> int:
+        """As Docker does."""
+        assert self._process is not None
+        self._process.terminate()
+        return self._process.wait(30)
+
+    def ask(self, user: str | None, *words: str) -> Any:
+        """One command, as the user; as nobody for None."""
+        password = {"health": "none", "lousa": PASSWORDS["VALKEY_PASSWORD"], None: None}[user]
+        at_once = Retry(NoBackoff(), 0)  # a wrong password is a lost connection to the driver, and tried again
+        with Redis(
+            host="127.0.0.1", port=self.port, username=user, password=password, decode_responses=True, retry=at_once
+        ) as client:
+            ask: Any = client.execute_command  # pyright: ignore[reportUnknownMemberType]  # as its stubs are
+            return ask(*words)
+
+
+@pytest.fixture
+def valkey(tmp_path: Path) -> Iterator[Valkey]:
+    server = Valkey(tmp_path)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+async def postgres(tmp_path: Path) -> AsyncGenerator[str]:
+    """A Postgres in which the stack's script has made the role that Lousa comes as."""
+    async with AsyncExitStack() as stack:
+        servers = EmbeddedServers(tmp_path / "home", need=frozenset({"postgres"}))
+        admin = (await servers.start(stack)).postgres_url
+        async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
+            await connection.execute(f"CREATE DATABASE {ROLE}".encode())
+        own = admin.replace("/lousa?", f"/{ROLE}?")
+        script = STACK.config("postgres_role", PASSWORDS).replace("lousa", ROLE)
+        await asyncio.to_thread(_run, script, own)
+        yield own.replace("//lousa@", f"//{ROLE}@")
+
+
+def _run(script: str, url: str) -> None:
+    """As the image's entry point does: by psql, which stops at an error."""
+    psql = postgres_folder(OURSELVES) / "bin/psql"
+    done = subprocess.run(
+        [psql, "--set", "ON_ERROR_STOP=1", "--no-psqlrc", url],
+        input=script,
+        text=True,
+        capture_output=True,
+        env=os.environ | {"LOUSA_ROLE_PASSWORD": PASSWORDS["POSTGRES_PASSWORD"]},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+async def planner(desk: Desk, goal: Any) -> list[Task]:
+    return [Task("count", file) for file in goal]
+
+
+async def count(desk: Desk, task: Task) -> Finding:
+    name = str(task.input)
+    await desk.board.write(f"size/{task.id}", len(name))
+    await desk.remember(f"{name} was counted")
+    await desk.state_fact(name, "has length", str(len(name)))
+    found = await desk.recall(name)
+    return Finding([hit.text for hit in found])
+
+
+async def critic(desk: Desk, findings: Outcomes) -> Accept:
+    return Accept(len(findings.found))
+
+
+async def test_lousa_runs_on_the_stack_as_users_that_may_little(valkey: Valkey, postgres: str, tmp_path: Path) -> None:
+    url = f"redis://lousa:{PASSWORDS['VALKEY_PASSWORD']}@127.0.0.1:{valkey.port}"
+    settings = load(home=tmp_path / "lousa", redis_url=url, postgres_url=postgres)
+    async with lousa.open(settings) as runtime:
+        result = await runtime.run(Pipeline(planner, workers=[count], critic=critic), ["março.txt", "june.txt"])
+        assert result.decision == 2
+        assert await result.board.read_all("size/*")
+        checks = [check async for check in doctor.examine(settings, runtime.services.connections)]
+    said = {check.what: check.state for check in checks}
+    assert said["redis promises"] == "ok" and "wrong" not in said.values(), checks
+
+
+def test_nobody_comes_in_without_a_password_and_lousa_may_change_no_setting(valkey: Valkey) -> None:
+    with pytest.raises(AuthenticationError):
+        valkey.ask(None, "SET", "lousa:x", "1")
+    with pytest.raises(NoPermissionError):
+        valkey.ask("health", "GET", "lousa:x")
+    for refused in (("CONFIG", "SET", "appendonly", "no"), ("FLUSHALL",), ("SET", "others", "1"), ("ACL", "LIST")):
+        with pytest.raises(NoPermissionError):
+            valkey.ask("lousa", *refused)
+
+
+def test_a_valkey_that_is_stopped_as_docker_stops_it_has_everything_again(valkey: Valkey) -> None:
+    valkey.ask("lousa", "SET", "lousa:kept", "olá")
+    assert valkey.stop() == 0
+    valkey.start()
+    assert valkey.ask("lousa", "GET", "lousa:kept") == "olá"
+
+
+async def test_the_role_of_the_stack_is_no_superuser_and_owns_its_database(postgres: str) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres) as connection:
+        cursor = await connection.execute(
+            "SELECT r.rolsuper, r.rolbypassrls, d.datdba = r.oid FROM pg_roles AS r, pg_database AS d"
+            " WHERE r.rolname = current_user AND d.datname = current_database()"
+        )
+        assert await cursor.fetchone() == (False, False, True)
+
+
+def test_postgres_takes_every_setting_of_the_stack(postgres: str, tmp_path: Path) -> None:
+    """Asked of the program itself, which refuses a name that it does not know and a value that it cannot use."""
+    program, data = postgres_folder(OURSELVES) / "bin/postgres", (tmp_path / "home/postgres").resolve()
+    flags = STACK.flags("postgres")
+    settings = [f"--{name}={value}" for name, value in flags.items()]
+    for name in flags:
+        done = subprocess.run([program, "-C", name, "-D", data, *settings], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run([program, "-C", "port", "-D", data, "--no_such_thing=1"], capture_output=True, text=True)
+    assert done.returncode, "what is refused shows"
