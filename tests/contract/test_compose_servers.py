@@ -77,11 +77,11 @@ class Valkey:
         """One command, as the user; as nobody for None."""
         password = {"health": "none", "lousa": PASSWORDS["VALKEY_PASSWORD"], None: None}[user]
         at_once = Retry(NoBackoff(), 0)  # a wrong password is a lost connection to the driver, and tried again
-        with Redis(
+        client: Any = Redis(
             host="127.0.0.1", port=self.port, username=user, password=password, decode_responses=True, retry=at_once
-        ) as client:
-            ask: Any = client.execute_command  # pyright: ignore[reportUnknownMemberType]  # as its stubs are
-            return ask(*words)
+        )
+        with client:
+            return client.execute_command(*words)
 
 
 @pytest.fixture
