@@ -20,7 +20,6 @@ from time import monotonic
 from typing import Any, cast
 
 from redis.asyncio import Redis
-from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import (
@@ -174,11 +173,6 @@ class Cluster(Redis):
     def uncovered(self) -> int:
         """How many slots nobody serves, as last seen."""
         return self._slots.count(None)
-
-    def pubsub(self, **options: Any) -> PubSub:
-        """Channels of the whole Cluster, heard at one of its nodes."""
-        nodes = [node for node in self._nodes if node in set(self._slots)] or list(self._nodes)
-        return self._client(random.choice(nodes)).pubsub(**options)  # pyright: ignore[reportUnknownMemberType]  # likewise
 
     async def scan_iter(self, *told: Any, **options: Any) -> AsyncGenerator[Any, None]:
         """The keys of all nodes."""

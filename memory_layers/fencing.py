@@ -4,18 +4,22 @@ The board's scripts check the token in the board's own slot. A memory goes elsew
 first, and a write-back carries its fence into the journal, where the relay asks again. By then the task may rightly
 have passed on (its process died, another took it up), and what the first attempt wrote before that was acknowledged and
 stands. So the relay does not ask whether the token is the newest, but whether a newer one had been granted when the
-entry was written; both moments are told by the Redis server.
+entry was written; both moments are told by the Redis server. In a Cluster two servers may tell them: then the one is
+put into the other's time, and where their clocks are too near to be told apart, the write stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
 from typing import TypeVar, cast
 from uuid import UUID
 
 from ..infra.connections import Connections
+from ..infra.redis import server_of
 from .conversation.claims import Fence, stale
-from .conversation.keys import board_keys
+from .conversation.keys import board_keys, journal_key
 from .conversation.script import at_once, command
 
 K = TypeVar("K")
@@ -46,15 +50,37 @@ async def stale_among(connections: Connections, tenant: str, asked: Mapping[K, t
         tasks.setdefault(execution, {})[fence.task] = b""
     words = [("HMGET", board_keys(tenant, execution).claims, *map(grants, of)) for execution, of in tasks.items()]
     replies = await at_once(connections.redis, *words) if words else []
+    ahead = await _ahead(connections, tenant, tasks)
     for of, reply in zip(tasks.values(), replies, strict=True):
         of.update(zip(of, (granted or b"" for granted in cast(list[bytes | None], reply)), strict=True))
     return {
         write
         for write, (execution, fence, at) in asked.items()
         if any(
-            int(token) > fence.token and int(moment) < at
+            int(token) > fence.token and int(moment) < at - ahead[execution]
             for token, moment in (grant.split(b":") for grant in tasks[execution][fence.task].split())
         )
+    }
+
+
+async def _ahead(connections: Connections, tenant: str, executions: Iterable[UUID]) -> dict[UUID, float]:
+    """Milliseconds by which the clock of the journal may be ahead of that of each board; none on one server."""
+    redis = connections.redis
+    journal = await server_of(redis, journal_key(tenant))
+    boards = {execution: await server_of(redis, board_keys(tenant, execution).claims) for execution in executions}
+    servers = list({journal, *boards.values()})
+    if len(servers) < 2:
+        return dict.fromkeys(boards, 0.0)
+    begun = time.monotonic()
+    told = await asyncio.gather(*(command(server, "TIME") for server in servers))
+    asked_for = (time.monotonic() - begun) * 1000
+    clocks = {
+        server: int(seconds) * 1000 + int(micros) / 1000
+        for server, (seconds, micros) in zip(servers, cast(list[tuple[int, int]], told), strict=True)
+    }
+    return {
+        execution: 0.0 if board is journal else clocks[journal] - clocks[board] + asked_for + 1
+        for execution, board in boards.items()
     }
 
 

@@ -27,8 +27,10 @@ from redis.exceptions import ResponseError
 
 from ..infra import telemetry
 from ..infra.connections import Connections
-from ..infra.errors import Overloaded, ServerUnavailable
+from ..infra.errors import Overloaded
 from ..infra.identity import Principal
+from ..infra.redis import server_of
+from .arrivals import announcing, arrivals
 from .conversation.batch import Batch
 from .conversation.claims import Fence
 from .conversation.keys import journal_key
@@ -136,10 +138,11 @@ class Journal:
             self.written.add(tenant)
             self.adopted.set()
         fields, marks = write.fields(), self._brake.marks
+        verb = "announce" if announcing(self._connections) else "append"
 
         async def attempt() -> float:
             most = min(marks.bytes, self._room())
-            words = journal_keys(tenant), "append", marks.entries, most, *fields
+            words = journal_keys(tenant), verb, marks.entries, most, *fields
             if len(str(fields[-1])) > _LARGE:
                 answer = await _JOURNAL(self._connections.redis, *words)
             else:
@@ -184,7 +187,8 @@ class Journal:
         first = await self._range(tenant, b"-", b"+", 1)
         if not first:
             return None
-        seconds, micros = cast(tuple[int, int], await command(self._connections.redis, "TIME"))
+        server = await server_of(self._connections.redis, journal_key(tenant))
+        seconds, micros = cast(tuple[int, int], await command(server, "TIME"))
         return max(0.0, int(seconds) + int(micros) / 1e6 - int(first[0][0].split(b"-")[0]) / 1e3)
 
     async def last_of(self, principal: Principal) -> bytes | None:
@@ -224,23 +228,14 @@ class Journal:
         """New entries for this relay, waiting up to `block` for the first one."""
         names = {journal_key(tenant).encode(): tenant for tenant in tenants}
         words = ("XREADGROUP", "GROUP", _GROUP, relay, "COUNT", count)
-        streams = ("STREAMS", *names, *([">"] * len(names)))
         try:
-            if block is None:
-                reply = await command(self._connections.redis, *words, *streams)
-            else:
-                milliseconds = int(block.total_seconds() * 1000)
-                async with asyncio.timeout(block.total_seconds() + 5):
-                    reply = await command(self._connections.blocking_redis, *words, "BLOCK", milliseconds, *streams)
-        except TimeoutError as error:
-            raise ServerUnavailable("a blocked read was not answered in time: the connection is dead") from error
+            found = await arrivals(self._connections, words, list(names), block)
         except ResponseError as error:
             if not str(error).startswith("NOGROUP"):
                 raise
             await self.adopt(tenants)  # its server lost what it had, or somebody deleted the stream
             return {}
-        found = cast(dict[bytes, list[list[_Raw]]] | None, reply) or {}
-        return {names[key]: [Delivery(place=p, fields=f) for p, f in parts[0]] for key, parts in found.items()}
+        return {names[key]: [Delivery(place=p, fields=f) for p, f in entries] for key, entries in found.items()}
 
     async def taken(self, tenant: str, relay: str) -> list[Delivery]:
         """What this relay had taken and not settled."""

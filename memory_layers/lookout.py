@@ -24,6 +24,7 @@ from typing import cast
 from ..infra import telemetry
 from ..infra.connections import Connections
 from ..infra.errors import Overloaded
+from ..infra.redis import servers_of
 from ..infra.retry import retrying
 from ..infra.sql import load_queries
 from ..infra.tasks import end
@@ -107,9 +108,10 @@ class Lookout:
         return +owed
 
     async def measure(self) -> None:
-        """See how much memory the server has left."""
-        told = cast(Mapping[str, object], await command(self._connections.redis, "INFO", "memory"))
-        self._room = room(told, self._marks.bytes)
+        """See how much memory the server has left; in a Cluster, that which has least."""
+        servers = await servers_of(self._connections.redis)
+        told = [cast(Mapping[str, object], await command(server, "INFO", "memory")) for server in servers]
+        self._room = min(room(each, self._marks.bytes) for each in told)
 
     async def _keep(self, what: str, look: Callable[[], Awaitable[None]]) -> None:
         while True:

@@ -3,6 +3,8 @@
 -- KEYS  journal, bytes (what its entries weigh), dead letters   (all of one slot; see keys.py)
 -- append most entries, most bytes, field, value, …  -> {1, entries, bytes} with the new one,
 --                                                      or {0, entries, bytes} when it finds no room: nothing was done
+-- announce the same                                 -> the same, and says so on the channel of journals: relays of a
+--                                                      Cluster wait for that
 -- settle group, place, …                            -> how many went; their records are committed
 -- bury   group, place, field, value, …              -> the place among the dead letters
 --
@@ -19,7 +21,7 @@ local function size_of(flat, from)
     return size
 end
 
-if verb == 'append' then
+if verb == 'append' or verb == 'announce' then
     local most, most_bytes = tonumber(ARGV[2]), tonumber(ARGV[3])
     local entries = redis.call('XLEN', journal)
     local bytes = tonumber(redis.call('GET', weight) or 0)
@@ -28,6 +30,9 @@ if verb == 'append' then
         return {0, entries, bytes}
     end
     redis.call('XADD', journal, '*', unpack(ARGV, 4))
+    if verb == 'announce' then
+        redis.call('PUBLISH', 'lousa:journals', journal)
+    end
     return {1, entries + 1, redis.call('INCRBY', weight, size)}
 end
 

@@ -7,14 +7,18 @@ raises is a fault of ours and passes through.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from hashlib import sha1
 from importlib.resources import files
-from typing import cast
+from typing import Any, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import (
+    AskError,
     ClusterDownError,
+    MasterDownError,
+    MovedError,
     NoScriptError,
     OutOfMemoryError,
     ReadOnlyError,
@@ -34,9 +38,13 @@ _AWAY = (
     OSError,
     ReadOnlyError,
     ClusterDownError,
+    MasterDownError,
     TryAgainError,
+    MovedError,
+    AskError,
 )
 _CANNOT_WRITE = ("MISCONF", "NOREPLICAS")
+_HEARD_WITHIN = 5.0
 
 
 class Script:
@@ -63,7 +71,7 @@ class Script:
         except NoScriptError:
             return await command(client, "EVAL", self._text, len(keys), *keys, *arguments)
         except (RedisError, OSError) as error:
-            raise _ours(error) from error
+            raise ours(error) from error
 
 
 Call = tuple[Script, Sequence[str | bytes], tuple[Word, ...]]
@@ -81,13 +89,13 @@ async def call_all(client: Redis, calls: Sequence[Call]) -> list[object]:
     try:
         replies = cast(list[object], await pipeline.execute(raise_on_error=False))
     except (RedisError, OSError) as error:
-        raise _ours(error) from error
+        raise ours(error) from error
     for index, reply in enumerate(replies):
         if isinstance(reply, NoScriptError):
             script, keys, arguments = calls[index]
             replies[index] = await script(client, keys, *arguments)
         elif isinstance(reply, Exception):
-            replies[index] = _ours(reply)
+            replies[index] = ours(reply)
     return replies
 
 
@@ -100,7 +108,7 @@ async def command(client: Redis, *words: Word) -> object:
     try:
         return await _send(client, *words)
     except (RedisError, OSError) as error:
-        raise _ours(error) from error
+        raise ours(error) from error
 
 
 async def at_once(client: Redis, *commands: tuple[Word, ...], raising: bool = True) -> list[object]:
@@ -115,14 +123,40 @@ async def at_once(client: Redis, *commands: tuple[Word, ...], raising: bool = Tr
     try:
         return cast(list[object], await pipeline.execute(raise_on_error=raising))
     except (RedisError, OSError) as error:
-        raise _ours(error) from error
+        raise ours(error) from error
 
 
 async def _send(client: Redis, *words: Word) -> object:
     return cast(object, await client.execute_command(*words))  # pyright: ignore[reportUnknownMemberType]  # vague stubs
 
 
-def _ours(error: Exception) -> Exception:
+@asynccontextmanager
+async def hearing(client: Redis, channel: str) -> AsyncGenerator[Callable[[float], Awaitable[bytes | None]]]:
+    """Listens to a channel from here on; asked for the next message, it waits so many seconds, then gives None.
+
+    Raises:
+        ServerUnavailable: the server did not answer.
+    """
+    async with client.pubsub() as heard:  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+
+        async def next_message(seconds: float) -> bytes | None:
+            try:
+                told = cast(Mapping[str, Any] | None, await heard.get_message(timeout=seconds))  # pyright: ignore[reportUnknownMemberType]
+            except (RedisError, OSError) as error:
+                raise ours(error) from error
+            return told["data"] if told is not None and told["type"] in ("message", "subscribe") else None
+
+        try:
+            await heard.subscribe(channel)  # pyright: ignore[reportUnknownMemberType]
+        except (RedisError, OSError) as error:
+            raise ours(error) from error
+        if await next_message(_HEARD_WITHIN) is None:
+            raise ServerUnavailable(f"the server did not confirm that it is listened to on {channel!r}")
+        yield next_message
+
+
+def ours(error: Exception) -> Exception:
+    """A driver's error as this layer raises it."""
     if isinstance(error, OutOfMemoryError):
         return Overloaded(
             "the board's server has no memory left: this was refused, nothing of it was done, and sending it again is"
