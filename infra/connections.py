@@ -2,7 +2,8 @@
 
 Redis is reached through the clients of `redis.py`, one of them for reads that wait. Postgres is reached through
 `transaction` alone, which puts on a role that owns nothing and tells row-level security who acts, for exactly one
-transaction: nothing is left on the connection, so a pooler in transaction mode may stand in between.
+transaction: nothing is left on the connection, so a pooler in transaction mode may stand in between. What it cannot bear
+are statements prepared under names, unless it keeps them itself (`pooler.py`).
 
 A server that is away is tried again every second for as long as somebody waits for it, so work goes on a moment after
 it is back, however long it was away.
@@ -32,6 +33,7 @@ from redis.asyncio import Redis
 
 from .errors import ServerUnavailable
 from .identity import Principal
+from .pooler import keeps_statements, stands_before
 from .redis import give_up, open_redis
 from .text import without_password
 
@@ -59,6 +61,10 @@ class Connections:
     redis_url: str
     postgres_url: str
     pool_size: int = 8
+    prepare: bool | None = None
+    """Whether statements are prepared under names; None finds out whether they can be."""
+    pooled: bool | None = None
+    """Whether a pooler stands before Postgres; known once it is open."""
     redis: Redis = None  # pyright: ignore[reportAssignmentType]  # set by start
     blocking_redis: Redis = None  # pyright: ignore[reportAssignmentType]  # set by start
     _pool: _Pool = None  # pyright: ignore[reportAssignmentType]  # set by start
@@ -81,7 +87,7 @@ class Connections:
                 await self._pool.putconn(await _lent(self._pool))
         except (PoolTimeout, TimeoutError) as error:
             raise ServerUnavailable(
-                f"Postgres at {without_password(self.postgres_url)} does not answer:"
+                f"Postgres at {without_password(self.postgres_url)} does not answer{await self._reason()}:"
                 " is it running, is LOUSA_POSTGRES_URL right?"
             ) from error
 
@@ -169,9 +175,27 @@ class Connections:
             timeout=10.0,
             reconnect_timeout=_TRY_EVERY,
             name=name,
+            configure=self._configure,
             # A statement that comes twice comes often, and planning it is most of what it costs.
             kwargs={"prepare_threshold": 1, **patience},
         )
+
+    async def _configure(self, connection: Connection) -> None:
+        """See to it that a new connection prepares nothing under a name where that cannot be."""
+        if self.pooled is None:
+            self.pooled = await stands_before(connection)
+        if self.prepare is None:
+            self.prepare = not self.pooled or await keeps_statements(connection)
+        if not self.prepare:
+            connection.prepare_threshold = None
+
+    async def _reason(self) -> str:
+        """Why no connection could be made, in the words of whoever refused it."""
+        try:
+            await (await AsyncConnection.connect(self.postgres_url, connect_timeout=2)).close()
+        except OperationalError as error:
+            return f" ({' '.join(str(error).split())})"
+        return ""
 
 
 def _of(principal: Principal) -> tuple[str | Collection[str], ...]:

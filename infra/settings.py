@@ -31,6 +31,8 @@ class Settings(BaseSettings):
     """A Redis or Valkey of yours; without it one is started in `home`."""
     postgres_url: str | None = None
     """A PostgreSQL of yours with pgvector; without it one is started in `home`."""
+    postgres_prepare: bool | None = None
+    """Whether statements are prepared under names; without it, unless a pooler cannot bear that."""
     vector_url: str | None = None
     """Where vectors lie: `pinecone://INDEX?host=…`, `langchain:module:factory`; without it in Postgres."""
     graph_url: str | None = None

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import tempfile
 import threading
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from lousa.infra.migrate import migrate
 from lousa.memory_layers.conversation.opening import open_board
 from servers import pgbouncer, postgres
 
-pytest_plugins = ["neo4j_server"]
+pytest_plugins = ["neo4j_server", "elsewhere"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # A run in the background of a script inherits a deaf ear for Ctrl-C, and would hand it on to what it tests.
@@ -65,15 +65,6 @@ def servers() -> Iterator[Endpoints]:
 def fresh_folder(stack: AsyncExitStack) -> Path:
     """A folder with a short path, removed with the stack."""
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lousa-")))
-
-
-@pytest.fixture
-async def connections(servers: Endpoints) -> AsyncGenerator[Connections]:
-    """Open clients of both servers."""
-    async with AsyncExitStack() as stack:
-        opened = Connections(servers.redis_url, servers.postgres_url)
-        await opened.start(stack)
-        yield opened
 
 
 @pytest.fixture
