@@ -29,7 +29,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 from uuid import UUID
 
@@ -58,6 +58,14 @@ _REMEMBERED, _CATCHING_UP = 20_000, 60.0
 _AWAY = frozenset({401, 402, 403, 404, 408, 409, 412, 429})  # besides 5xx: about us or the moment, not about the input
 
 
+class _Written(NamedTuple):
+    """A write that may not show yet."""
+
+    place: int
+    at: float
+    content: int
+
+
 class PineconeStore:
     """Vectors of one embedder in an index of Pinecone. Satisfies `VectorStore`.
 
@@ -72,11 +80,11 @@ class PineconeStore:
         self._dimensions = embedder.dimensions
         self._space = f"{embedder.fingerprint}.{generation}"
         self._opened: AsyncIndex | None = None
-        self._written: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._written: OrderedDict[tuple[str, str], _Written] = OrderedDict()
 
     @property
     def name(self) -> str:
-        """Index, host once it is known (asked for at the start where the address has none), model and generation."""
+        """Index and host as the address has them, model and generation."""
         host = f"?host={_bare(self._host)}" if self._host else ""
         return f"pinecone://{self._name}{host}#{self._space}"
 
@@ -91,7 +99,6 @@ class PineconeStore:
             opened = await self._open(client)
             stack.push_async_callback(opened.close)
             self._opened = opened
-            self._host = opened.host
             found = await _within(STARTING, "describing its index", opened.describe_index_stats())
         except ServerUnavailable as error:
             if isinstance(error.__cause__, (ForbiddenError, UnauthorizedError)):
@@ -108,12 +115,7 @@ class PineconeStore:
         for batch in _batches(points):
             answer = await _within(WRITING, "storing vectors", self._index.upsert(vectors=batch, namespace=namespace))
             place = answer.response_info.lsn_committed if answer.response_info else None
-            for vector in batch:
-                before, _ = self._written.pop((namespace, vector.id), (0, 0.0))
-                if place is not None:
-                    self._written[namespace, vector.id] = (max(place, before), time.monotonic())
-        while len(self._written) > _REMEMBERED:
-            self._written.popitem(last=False)
+            self._remember(namespace, batch, place)
 
     async def remove(self, tenant: str, ids: Collection[UUID]) -> None:
         namespace = self._namespace(tenant)
@@ -141,8 +143,8 @@ class PineconeStore:
             found, reached = await self._find(namespace, anywhere, {"id": {"$in": some}}, len(some))
             since = time.monotonic() - _CATCHING_UP
             for identifier, _ in found:
-                place, written = self._written.get((namespace, identifier), (0, 0.0))
-                if reached is None or reached >= place or written < since:
+                written = self._written.get((namespace, identifier))
+                if written is None or reached is None or reached >= written.place or written.at < since:
                     self._written.pop((namespace, identifier), None)
                     shown.add(UUID(identifier))
         return shown
@@ -188,6 +190,20 @@ class PineconeStore:
         except ServerUnavailable as error:
             if not _no_namespace(error.__cause__):
                 raise
+
+    def _remember(self, namespace: str, batch: Sequence[Vector], place: int | None) -> None:
+        """Where in the log these were written; what is only written again is shown as soon as it was the first time."""
+        now = time.monotonic()
+        for vector in batch:
+            before = self._written.pop((namespace, vector.id), None)
+            if place is None:
+                continue
+            content = hash((tuple(vector.values), str(vector.metadata)))
+            if before is None or before.content != content:
+                before = _Written(place, now, content)
+            self._written[namespace, vector.id] = before
+        while len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
 
     def _namespace(self, tenant: str) -> str:
         """Printable ASCII, and no two tenants in one: what would be too long is told apart by a digest."""
