@@ -41,6 +41,8 @@ class Adapted:
     """The store can only filter by one mark at a time: a search each, whose answers are merged."""
     eventual: bool = True
     """What it acknowledged may show later."""
+    fetched: bool = False
+    """What is fetched by its id is also found by a search, so that fetching tells whether it is; often faster."""
     threads: int | None = None
     """Its blocking verbs are called in so many threads, 1 for a client that is not safe in several; None uses its
     asynchronous verbs where it has written its own."""
@@ -73,7 +75,7 @@ def _in_memory(store: VectorStore) -> Adapted:
         held = cast(dict[str, dict[str, Any]], cast(Any, store).store)
         return sum(mark in _marks(one["metadata"]) for one in held.values())
 
-    return Adapted(store, where=where, listed=True, eventual=False, threads=1, count=count)
+    return Adapted(store, where=where, listed=True, eventual=False, fetched=True, threads=1, count=count)
 
 
 def _qdrant(store: VectorStore) -> Adapted:
@@ -93,7 +95,9 @@ def _qdrant(store: VectorStore) -> Adapted:
     def where(marks: Sequence[str]) -> dict[str, object]:
         return {"filter": carries(marks)}
 
-    return Adapted(store, where=where, listed=True, eventual=not local, threads=1 if local else _THREADS, count=count)
+    if local:
+        return Adapted(store, where=where, listed=True, eventual=False, fetched=True, threads=1, count=count)
+    return Adapted(store, where=where, listed=True, threads=_THREADS, count=count)
 
 
 def _chroma(store: VectorStore) -> Adapted:

@@ -24,10 +24,10 @@ import asyncio
 import hashlib
 import re
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from ...infra.errors import BadInput, ServerUnavailable, SettingsError, WrongTenant
@@ -37,6 +37,8 @@ from .trial import Scale, Trial, Unfit
 
 if TYPE_CHECKING:
     from ..embedding import Embedder, Vectors
+
+T = TypeVar("T")
 
 _OURS = re.compile(OURS + "([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}):([0-9a-f]{16})")
 _PAGE = 1_000
@@ -75,13 +77,16 @@ class LangChainStore:
         except ServerUnavailable:
             raise
         except Exception as error:
-            raise SettingsError(f"LOUSA_VECTOR_URL={self._url!r} cannot be used: {error!r}") from error
+            raise SettingsError(
+                f"the factory of {self._url!r} gave no store: {error!r}; LOUSA_VECTOR_URL must name a function of"
+                " embeddings and space that returns a VectorStore of LangChain (docs/vector-stores.md)"
+            ) from error
         try:
             self._scale = await Trial(self._marked).run()
         except Unfit as unfit:
             raise SettingsError(
-                f"LOUSA_VECTOR_URL={self._url!r} cannot be used: {type(self._marked.how.store).__name__} {unfit};"
-                " let the factory return Lousa's Adapted, which says how the store is spoken to, or name another store"
+                f"{type(self._marked.how.store).__name__} of {self._url!r} {unfit}; let its factory return an Adapted of"
+                " Lousa, which says how the store is spoken to, or name another store in LOUSA_VECTOR_URL"
                 " (docs/vector-stores.md)"
             ) from unfit
 
@@ -111,17 +116,18 @@ class LangChainStore:
         every, found = sorted(ids), set[UUID]()
         for start in range(0, len(every), _MARKS):
             some = every[start : start + _MARKS]
-            marks = [self._mark(tenant, "memory", str(identifier)) for identifier in some]
-            found |= (await self._search(tenant, self._anywhere, marks, len(some))).keys()
+            if self._marked.how.fetched:
+                names = [_name(self._text(tenant, identifier)) for identifier in some]
+                found |= {
+                    identifier for identifier, _ in self._ours(tenant, await self._ask(self._marked.fetch(names)))
+                }
+            else:
+                marks = [self._mark(tenant, "memory", str(identifier)) for identifier in some]
+                found |= (await self._search(tenant, self._anywhere, marks, len(some))).keys()
         return found
 
     async def count(self, tenant: str) -> int | None:
-        try:
-            return await self._marked.count(self._mark(tenant, "tenant"))
-        except ServerUnavailable:
-            raise
-        except Exception as error:
-            raise self._silent(error) from error
+        return await self._ask(self._marked.count(self._mark(tenant, "tenant")))
 
     async def clear(self, tenant: str) -> None:
         gone = set[UUID]()
@@ -141,15 +147,18 @@ class LangChainStore:
         return factory(embeddings, self.space)
 
     async def _search(self, tenant: str, vector: Vectors, marks: Sequence[str], k: int) -> dict[UUID, float]:
+        found = await self._ask(self._marked.search(vector, marks, k))
+        return {identifier: found[text] for identifier, text in self._ours(tenant, found)}
+
+    async def _ask(self, asking: Awaitable[T]) -> T:
         try:
-            found = await self._marked.search(vector, marks, k)
+            return await asking
         except ServerUnavailable:
             raise
         except Exception as error:
-            raise self._silent(error) from error
-        return dict(self._ours(tenant, found))
+            raise ServerUnavailable(f"{self.name} does not answer: {error!r}") from error
 
-    async def _write(self, tenant: str, writing: Any) -> None:
+    async def _write(self, tenant: str, writing: Awaitable[None]) -> None:
         try:
             await writing
         except ServerUnavailable:
@@ -157,9 +166,6 @@ class LangChainStore:
         except Exception as error:
             await self._search(tenant, self._anywhere, [self._mark(tenant, "tenant")], 1)  # raises if it is away
             raise BadInput(f"{self.name} refuses what it was given: {error!r}") from error
-
-    def _silent(self, error: Exception) -> ServerUnavailable:
-        return ServerUnavailable(f"{self.name} does not answer: {error!r}")
 
     def _entry(self, tenant: str, point: Point) -> Entry:
         text = self._text(tenant, point.id)
@@ -171,12 +177,12 @@ class LangChainStore:
     def _text(self, tenant: str, identifier: UUID) -> str:
         return f"{OURS}{identifier}:{self._mark(tenant, 'tenant')}"
 
-    def _ours(self, tenant: str, found: dict[str, float]) -> Iterator[tuple[UUID, float]]:
-        """Of what was found, this tenant's memories: others may keep theirs in the same collection."""
+    def _ours(self, tenant: str, texts: Iterable[str]) -> Iterator[tuple[UUID, str]]:
+        """Those of this tenant's memories, with their ids: others may keep theirs in the same collection."""
         owner = self._mark(tenant, "tenant")
-        for text, score in found.items():
+        for text in texts:
             if (ours := _OURS.fullmatch(text)) and ours[2] == owner:
-                yield UUID(ours[1]), score
+                yield UUID(ours[1]), text
 
     def _mark(self, tenant: str, *parts: str) -> str:
         if not tenant:

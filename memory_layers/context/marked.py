@@ -159,6 +159,10 @@ class Marked:
         found = [one for answer in answers for one in cast("list[tuple[Document, float]]", answer)]
         return {document.page_content: self._score(vector, document, score) for document, score in found}
 
+    async def fetch(self, names: Sequence[str]) -> set[str]:
+        """The texts of those that are held, as the store tells without a search."""
+        return {document.page_content for document in cast("list[Document]", await self._do("get_by_ids", list(names)))}
+
     async def count(self, mark: str) -> int | None:
         """How many carry a mark; None when the store cannot say."""
         return None if self.how.count is None else await self._in_a_thread(self.how.count, mark)

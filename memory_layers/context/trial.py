@@ -94,6 +94,8 @@ class Trial:
 
         await self._until(found, "find by its filter what was put")
         await self._until(either, "find what carries any of several marks")
+        if self._marked.how.fetched:
+            await self._until(self._all_fetched, "fetch by id")
         await self._until(likest, "give the likest when it is asked for a few")
 
     async def _scores(self) -> Scale:
@@ -121,6 +123,10 @@ class Trial:
 
         await _can("delete", self._marked.delete([self._entries[1].name]))
         await self._until(gone, "delete by id")
+
+    async def _all_fetched(self) -> bool:
+        fetched = await _can("fetch by id", self._marked.fetch([entry.name for entry in self._entries]))
+        return fetched == {entry.text for entry in self._entries}
 
     async def _search(self, *marks: str, k: int = 20) -> dict[str, float]:
         found = await _can("search with such a filter", self._marked.search(self._question, marks, k))
