@@ -75,6 +75,7 @@ class Emulator:
         """Seconds from an acknowledgement until queries see the write."""
         self.fetch_delay = delay
         """The same for fetches."""
+        self.vector_type = "dense"
         self.latency = 0.0
         """Seconds that every answer takes."""
         self.requests: Counter[str] = Counter()
@@ -245,7 +246,7 @@ class Emulator:
                 dimension=self.dimension,
                 total_vector_count=sum(counts.values()),
                 metric=self.metric,
-                vector_type="dense",
+                vector_type=self.vector_type,
             )
         ), {}
 
