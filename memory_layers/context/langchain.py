@@ -85,8 +85,8 @@ class LangChainStore:
             self._scale = await Trial(self._marked).run()
         except Unfit as unfit:
             raise SettingsError(
-                f"{type(self._marked.how.store).__name__} of {self._url!r} {unfit}; let its factory return an Adapted of"
-                " Lousa, which says how the store is spoken to, or name another store in LOUSA_VECTOR_URL"
+                f"{type(self._marked.how.store).__name__} of {self._url!r} {unfit}; let its factory return Lousa's"
+                " Adapted, which says how the store is spoken to, or name another store in LOUSA_VECTOR_URL"
                 " (docs/vector-stores.md)"
             ) from unfit
 

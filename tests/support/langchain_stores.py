@@ -50,13 +50,13 @@ class Switched(InMemoryVectorStore):
         super().__init__(embedding)
 
     @property
-    def store(self) -> dict[str, dict[str, Any]]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def store(self) -> dict[str, dict[str, Any]]:
         if any(self._away):
             raise RuntimeError("no answer") from ConnectionRefusedError("connection refused")
         return self._held
 
     @store.setter
-    def store(self, empty: dict[str, dict[str, Any]]) -> None:
+    def store(self, empty: dict[str, dict[str, Any]]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         assert not empty
 
 
