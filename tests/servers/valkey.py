@@ -66,12 +66,13 @@ class Server:
 
     def start(self) -> Server:
         self.folder.mkdir(exist_ok=True)
-        self.process = subprocess.Popen(
-            [str(valkey_server(OURSELVES)), *self.words, "--port", str(self.port), "--bind", HOST, *self._place()],
-            stdout=(self.folder / "log").open("ab"),
-            stderr=subprocess.STDOUT,
-            preexec_fn=lambda: _LIBC.prctl(1, signal.SIGKILL),
-        )
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(valkey_server(OURSELVES)), *self.words, "--port", str(self.port), "--bind", HOST, *self._place()],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                preexec_fn=lambda: _LIBC.prctl(1, signal.SIGKILL),
+            )
         return self
 
     def _place(self) -> tuple[str, ...]:

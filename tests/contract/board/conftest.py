@@ -16,6 +16,9 @@ from lousa.memory_layers.conversation.claims import Fence
 from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.mailbox import Mailbox
 from lousa.memory_layers.conversation.operations import Operations
+from redis_kinds import connections, redis_url
+
+__all__ = ["connections", "redis_url"]
 
 
 @dataclass

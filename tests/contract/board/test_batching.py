@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from lousa.infra.errors import ServerUnavailable, Stale
+from lousa.infra.redis import servers_of
 from lousa.memory_layers.conversation import batch as batches
 from lousa.memory_layers.conversation.board import ANY, Board, Conflict, Written
 from lousa.memory_layers.conversation.claims import Fence
@@ -49,7 +50,8 @@ async def test_what_is_written_in_the_same_turn_of_the_loop_shares_one_trip(
 async def test_a_server_that_forgot_its_scripts_is_told_again(room: Any) -> None:
     board: Board = room.board()
     await board.write("warm", 1)
-    await room.connections.redis.script_flush()
+    for server in await servers_of(room.connections.redis):
+        await server.script_flush()
     answers = await asyncio.gather(*(board.write(f"f{number}", number) for number in range(20)))
     assert all(isinstance(answer, Written) and not answer.repeated for answer in answers)
     assert len(await room.feed.drain(room.principal.tenant, board.execution, "0-0")) == 21

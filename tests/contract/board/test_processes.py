@@ -49,7 +49,7 @@ async def test_processes_share_a_board_and_lose_nothing(room: Any, servers: Endp
     program.write_text(AGENT)
     board: Board = room.board()
     names = ["a", "b", "c"]
-    where = (servers.redis_url, servers.postgres_url, room.principal.tenant, str(board.execution))
+    where = (room.connections.redis_url, servers.postgres_url, room.principal.tenant, str(board.execution))
     processes = [
         await asyncio.create_subprocess_exec(sys.executable, str(program), *where, name, stdout=asyncio.subprocess.PIPE)
         for name in names

@@ -259,8 +259,9 @@ async def test_a_loop_that_is_left_leaves_nothing(room: Any) -> None:
     async for change in board.watch(since="0-0"):
         assert change.cursor == "0-1"
         break
-    await asyncio.sleep(0)
-    assert readers() == []
+    async with asyncio.timeout(5):
+        while readers():  # noqa: ASYNC110  # a connection that is being made ends a moment after it is cancelled
+            await asyncio.sleep(0)
 
 
 async def test_the_end_of_the_feed_is_the_end_of_its_watches(room: Any) -> None:

@@ -18,6 +18,9 @@ from lousa.memory_layers.conversation.operations import Operations
 from lousa.memory_layers.execution.artifacts import Artifacts
 from lousa.memory_layers.journal import Journal, Journaled
 from lousa.memory_layers.records import MemoryKind
+from redis_kinds import connections, redis_url
+
+__all__ = ["connections", "redis_url"]
 
 if TYPE_CHECKING:
     from .conftest import WritePath

@@ -31,8 +31,11 @@ from lousa.memory_layers.policy import table
 from lousa.memory_layers.pressure import Brake, Marks
 from lousa.memory_layers.records import MemoryKind
 from lousa.memory_layers.router import Router
+from redis_kinds import connections, redis_url
 
 from .conftest import Instant, WritePath, eventually
+
+__all__ = ["connections", "redis_url"]
 
 AT_ONCE = timedelta(milliseconds=20)
 

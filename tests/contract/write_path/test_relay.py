@@ -28,8 +28,11 @@ from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
 from lousa.memory_layers.policy import table
 from lousa.memory_layers.records import MemoryKind
 from lousa.memory_layers.router import Router
+from redis_kinds import connections, redis_url
 
 from .conftest import eventually
+
+__all__ = ["connections", "redis_url"]
 
 if TYPE_CHECKING:
     from .conftest import WritePath
