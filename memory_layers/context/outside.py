@@ -10,7 +10,7 @@ before they leave, as Postgres does, so that either store finds the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID
@@ -28,7 +28,6 @@ from .remote import Point, VectorStore
 if TYPE_CHECKING:
     from ..embedding import Vectors
 
-_FOUND = ("live", "contested")
 _COUNTED: LiteralString = (
     "(SELECT tenant FROM memory WHERE tenant = current_tenant() AND status IN ('live', 'contested')"
     " AND kind NOT IN ('block', 'decision')) AS held"
@@ -63,16 +62,16 @@ class OutsideContextLayer(ContextLayer):
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Embed what is live, and make the store agree with the record."""
-        live = [memory for memory in memories if memory.status in _FOUND]
-        if live:
-            known = await self._at_hand(tenant, [memory.id for memory in live])
-            if new := [memory for memory in live if memory.id not in known]:
-                vectors = _halved(await self._embedded([memory.text for memory in new]))
-                await self._hold(tenant, new, vectors)
-                known |= {memory.id: vector for memory, vector in zip(new, vectors, strict=True)}
-            await self.store.put(tenant, [_point(memory, known[memory.id]) for memory in live])
-            await self._sent(tenant, [memory.id for memory in live])
-        if gone := [memory.id for memory in memories if memory.status not in _FOUND]:
+        live = await self.at_hand(tenant, [memory.id for memory in memories])
+        known = {identifier: vector for identifier, vector in live.items() if vector is not None}
+        if new := [memory for memory in memories if memory.id in live.keys() - known.keys()]:
+            vectors = _halved(await self._embedded([memory.text for memory in new]))
+            held = await self._hold(tenant, new, vectors)
+            known |= {memory.id: vector for memory, vector in zip(new, vectors, strict=True) if memory.id in held}
+        if sent := [memory for memory in memories if memory.id in known]:
+            await self.store.put(tenant, [_point(memory, known[memory.id]) for memory in sent])
+            await self._sent(tenant, [memory.id for memory in sent])
+        if gone := [memory.id for memory in memories if memory.id not in known]:
             await self.store.remove(tenant, gone)
         return ()
 
@@ -114,17 +113,16 @@ class OutsideContextLayer(ContextLayer):
         async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
             await connection.execute(self._query("shown"), {"ids": list(ids)})
 
-    async def send_again(self, tenant: str, memories: Sequence[Memory]) -> None:
-        """To the store once more, of which we have copies."""
-        known = await self._at_hand(tenant, [memory.id for memory in memories])
-        await self.store.put(tenant, [_point(memory, known[memory.id]) for memory in memories if memory.id in known])
+    async def send_again(self, tenant: str, memories: Sequence[Memory], copies: Mapping[UUID, Vectors]) -> None:
+        """To the store once more, from our own copies."""
+        await self.store.put(tenant, [_point(memory, copies[memory.id]) for memory in memories])
 
-    async def _at_hand(self, tenant: str, ids: Sequence[UUID]) -> dict[UUID, Vectors]:
-        """Vectors that were made before and did not reach the store, or are not shown yet."""
+    async def at_hand(self, tenant: str, ids: Sequence[UUID]) -> dict[UUID, Vectors | None]:
+        """Those that are live, with the vector that was made before and is not shown yet, if there is one."""
         async with self._connections.system_transaction(tenant) as connection:
             cursor = connection.cursor(binary=True)
             await cursor.execute(self._query("kept"), {"ids": list(ids)})
-            return {row[0]: _read(row[1]) for row in await cursor.fetchall()}
+            return {row[0]: None if row[1] is None else _read(row[1]) for row in await cursor.fetchall()}
 
     async def _sent(self, tenant: str, ids: Sequence[UUID]) -> None:
         async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
@@ -142,13 +140,15 @@ class ReadBack:
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Look which the store shows; the others are given to it once more and stay owed."""
-        ids = {memory.id for memory in memories if memory.status in _FOUND}
-        shown = await self._context.store.shown(tenant, ids) if ids else set[UUID]()
+        live = await self._context.at_hand(tenant, [memory.id for memory in memories])
+        copies = {identifier: vector for identifier, vector in live.items() if vector is not None}
+        shown = await self._context.store.shown(tenant, copies.keys()) if copies else set[UUID]()
         if shown:
             await self._context.let_go(tenant, shown)
-        if late := ids - shown:
-            await self._context.send_again(tenant, [memory for memory in memories if memory.id in late])
-        return late
+        late = [memory for memory in memories if memory.id in copies.keys() - shown]
+        if late:
+            await self._context.send_again(tenant, late, copies)
+        return [memory.id for memory in late]
 
     async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
         """Nothing: copies of what left the record went with it."""

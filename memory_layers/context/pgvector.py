@@ -157,7 +157,8 @@ class ContextLayer:
         async with self._connections.system_transaction(tenant) as connection:
             await self.remove(connection, ids)
 
-    async def _hold(self, tenant: str, memories: Sequence[Memory], vectors: Vectors) -> None:
+    async def _hold(self, tenant: str, memories: Sequence[Memory], vectors: Vectors) -> set[UUID]:
+        """Write words and vectors of those that are live when they are written; which these are."""
         # Lost with the server, it would only be owed again: nobody waits for this one to reach the disk.
         async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
             parameters = {
@@ -166,7 +167,8 @@ class ContextLayer:
                 "rows": await self._words(memories),
                 "layer": self._paid_with_put,
             }
-            await connection.execute(self._query("put"), parameters)
+            cursor = await connection.execute(self._query("put"), parameters)
+            return {row[0] for row in await cursor.fetchall()}
 
     async def _embedded(self, texts: Sequence[str]) -> Vectors:
         """Batches take turns, so that one is written while the next is embedded; a lone text waits for none."""

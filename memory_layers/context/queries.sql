@@ -32,10 +32,12 @@ WITH given AS MATERIALIZED (
            array_to_tsvector(lexemes) || stems(rest)
     FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
     ON CONFLICT (id) DO NOTHING
+), vectors AS (
+    INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, embedding)
+    SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, vector FROM live
+    ON CONFLICT (id) DO NOTHING
 )
-INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, embedding)
-SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, vector FROM live
-ON CONFLICT (id) DO NOTHING
+SELECT id FROM live
 
 -- find: The likest memories (NULL as the vector asks for none) and those that hold most of what the terms weigh, packed;
 -- how many vectors the tenant has, up to a bound, and what was made of the terms. Below the bound every row is looked at,
@@ -106,8 +108,9 @@ SELECT pg_advisory_xact_lock(0x6C6F757362)
 -- close_space: A space that holds nothing.
 SELECT close_vector_space(%(space)s)
 
--- kept: Vectors that are at hand, as this database writes them.
-SELECT id, public.halfvec_send(embedding) FROM {table} WHERE id = ANY (%(ids)s)
+-- kept: Those that are live, with their vectors where these are at hand, as this database writes them.
+SELECT m.id, (SELECT public.halfvec_send(v.embedding) FROM {table} AS v WHERE v.id = m.id)
+FROM memory AS m WHERE m.id = ANY (%(ids)s) AND m.status IN ('live', 'contested')
 
 -- sent: A store outside acknowledged these; before our own copies go, it shall show them.
 WITH marked AS (

@@ -11,13 +11,17 @@ from uuid import UUID
 
 import numpy
 import pytest
+from elsewhere import Stores, read_back
 from lousa.infra.clock import ManualClock
 from lousa.infra.connections import Connections
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
 from lousa.infra.settings import Settings
+from lousa.memory_layers.context.outside import OutsideContextLayer, ReadBack
 from lousa.memory_layers.context.pgvector import ContextLayer
+from lousa.memory_layers.context.stores import context_layer
 from lousa.memory_layers.contract import Query
+from lousa.memory_layers.debts import Debts, Layer
 from lousa.memory_layers.embedding import Embedder, load
 from lousa.memory_layers.execution import memories
 from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
@@ -40,6 +44,11 @@ class Layers:
     knowledge: KnowledgeLayer
     recaller: Recaller
     clock: ManualClock
+    stores: Stores
+
+    def another_context(self, embedder: Embedder | None = None) -> ContextLayer:
+        """Layer 2 on the same stores, as another process opens it; not started."""
+        return context_layer(self.connections, embedder or self.context.embedder, self.stores.vector_url)
 
     def memory(self, who: Principal, text: str, *, scope: str | Scope = "tenant", **parts: Any) -> Memory:
         """A memory of `who`, as said just now unless told otherwise."""
@@ -69,7 +78,16 @@ class Layers:
             await self.context.index_words(connection, kept)
         if embed:
             await self.context.put(who.tenant, kept)
+            await read_back(self.connections, self.context, who.tenant, [*kept])
         return outcomes
+
+    async def pay(self, who: Principal) -> None:
+        """Pay what stores outside are owed."""
+        owed: dict[str, Layer] = {"context": self.context}
+        if isinstance(self.context, OutsideContextLayer):
+            owed["shown"] = ReadBack(self.connections, self.context)
+        while await Debts(self.connections, owed).pay([who.tenant]):
+            pass
 
     async def remember(self, who: Principal, *texts: str, **parts: Any) -> list[UUID]:
         kept = [self.memory(who, text, **parts) for text in texts]
@@ -126,9 +144,9 @@ class Remembering:
 
 
 @pytest.fixture
-async def layers(connections: Connections) -> AsyncIterator[Layers]:
+async def layers(connections: Connections, stores: Stores) -> AsyncIterator[Layers]:
     clock = ManualClock(TODAY)
-    context = ContextLayer(connections, Remembering(load("e5")))
+    context = context_layer(connections, Remembering(load("e5")), stores.vector_url)
     knowledge = KnowledgeLayer(connections, clock=clock)
     recaller = Recaller(
         connections,
@@ -141,4 +159,4 @@ async def layers(connections: Connections) -> AsyncIterator[Layers]:
     async with AsyncExitStack() as stack:
         await context.start(stack)
         await knowledge.start(stack)
-        yield Layers(connections, context, knowledge, recaller, clock)
+        yield Layers(connections, context, knowledge, recaller, clock, stores)

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from elsewhere import EVERY_STORE
 from lousa.infra.errors import WrongTenant
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
@@ -21,6 +22,8 @@ from lousa.memory_layers.execution import memories
 from lousa.memory_layers.records import Fact, Memory, Scope, ScopeKind
 
 from .conftest import TODAY, Layers
+
+STORES = EVERY_STORE
 
 SECRET = "Operação Andorinha · senha · XK-7741"
 ASKED = ("Operação Andorinha senha", "XK-7741", "qual é a senha da operacao andorinha?")
@@ -128,6 +131,7 @@ async def test_it_never_comes_back(layers: Layers, principal: Principal, case: C
     await layers.keep(keeper, secret)
     if case.then:
         await case.then(layers, keeper, secret)
+        await layers.pay(keeper)
     bait = layers.memory(asker, "A operação de hoje não tem senha.", scope="private")
     await layers.keep(asker, bait)
 

@@ -1,0 +1,114 @@
+"""Where layers 2 and 3 lie in a test: in the embedded Postgres, or in stores outside, each with a database of its own.
+
+A module says with `STORES = EVERY_STORE` that its tests run on each; its fixtures `connections`, `principal` and
+`layers` are then those of the arrangement. Vectors outside lie in Pinecone's emulator, which shows a write late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import psycopg
+import pytest
+from lousa.infra.connections import Connections
+from lousa.infra.embedded.supervisor import Endpoints
+from lousa.infra.migrate import migrate
+from lousa.memory_layers.context.outside import OutsideContextLayer, ReadBack
+from lousa.memory_layers.context.pgvector import ContextLayer
+from lousa.memory_layers.records import Memory
+from psycopg.conninfo import make_conninfo
+from servers.pinecone import Emulator
+
+LATE = timedelta(milliseconds=50)
+"""How late the emulator shows a write."""
+
+EVERY_STORE = ("embedded", "pinecone")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """An arrangement: the database, and the addresses that the settings would name."""
+
+    postgres_url: str
+    vector_url: str | None = None
+    emulator: Emulator | None = None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of a module that names arrangements runs on each."""
+    named: tuple[str, ...] = getattr(metafunc.module, "STORES", ())  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # its module has no type
+    if named and "stores" in metafunc.fixturenames:
+        metafunc.parametrize("stores", named, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def arranged(servers: Endpoints) -> Iterator[dict[str, Stores]]:
+    """What was arranged in this run, by name."""
+    yield {"embedded": Stores(postgres_url=servers.postgres_url)}
+
+
+@pytest.fixture(scope="session")
+def pinecone() -> Iterator[Emulator]:
+    """Pinecone's emulator for vectors of 384 dimensions."""
+    with pytest.MonkeyPatch.context() as patch, Emulator(delay=LATE.total_seconds()) as emulator:
+        patch.setenv("PINECONE_API_KEY", emulator.key)
+        yield emulator
+
+
+@pytest.fixture
+async def stores(request: pytest.FixtureRequest, servers: Endpoints, arranged: dict[str, Stores]) -> Stores:
+    """The arrangement of this test; the embedded one, where it asks for none."""
+    name: str = getattr(request, "param", "embedded")
+    if name not in arranged:
+        emulator: Emulator = request.getfixturevalue("pinecone")
+        url = await fresh_database(servers, f"lousa_{name}")
+        arranged[name] = Stores(postgres_url=url, vector_url=emulator.url, emulator=emulator)
+    return arranged[name]
+
+
+@pytest.fixture
+async def connections(servers: Endpoints, stores: Stores) -> AsyncGenerator[Connections]:
+    """Open clients of both servers."""
+    async with opened(servers.redis_url, stores.postgres_url) as connections:
+        yield connections
+
+
+async def fresh_database(servers: Endpoints, name: str) -> str:
+    """The address of another database in the same server, with the schema in place."""
+    async with await psycopg.AsyncConnection.connect(servers.postgres_url, autocommit=True) as owner:
+        await owner.execute(f'CREATE DATABASE "{name}"'.encode())
+    url = make_conninfo(servers.postgres_url, dbname=name)
+    async with opened(servers.redis_url, url) as connections, connections.owner_transaction() as connection:
+        await migrate(connection)
+    return url
+
+
+@asynccontextmanager
+async def opened(redis_url: str, postgres_url: str) -> AsyncGenerator[Connections]:
+    """Clients of a pair of servers."""
+    async with AsyncExitStack() as stack:
+        connections = Connections(redis_url, postgres_url)
+        await connections.start(stack)
+        yield connections
+
+
+async def read_back(connections: Connections, context: ContextLayer, tenant: str, kept: list[Memory]) -> None:
+    """What a store outside was given is with it alone from now on, as when its debts called `shown` are paid."""
+    if isinstance(context, OutsideContextLayer):
+        back = ReadBack(connections, context)
+        while await back.put(tenant, kept):  # what is waited for happens in a server
+            pass
+
+
+@contextmanager
+def down(stores: Stores) -> Generator[None]:
+    """While this lasts, the store of vectors outside does not answer."""
+    assert stores.emulator is not None
+    stores.emulator.down()
+    try:
+        yield
+    finally:
+        stores.emulator.up()
