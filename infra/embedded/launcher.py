@@ -49,7 +49,7 @@ async def launch(
         "folder": str(what.folder),
         "log": str(log),
         "life": {"path": str(life), "line": asdict(line)} if life and line else None,
-        "environment": _environment(),
+        "environment": environment(),
         "detach": detach,
         "words": words,
         "alias": nobody().uid,
@@ -91,7 +91,7 @@ async def can_enter_namespace(log: Path) -> bool:
     return await run_to_end(Launch(command=(), folder=log.parent, who=RunAs(namespace=True)), log=log) == 0
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Little: variables such as PGDATA or PGPORT of the user's would be obeyed by the server."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
     return {**kept, "LC_ALL": "C", "TZ": "UTC"}

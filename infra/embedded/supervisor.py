@@ -28,9 +28,11 @@ from ..errors import HomeInUse, LousaError, ServerUnavailable
 from ..tasks import end
 from . import home as homes
 from . import life as lives
+from . import replacing
 from .life import Life, Watch
 from .lock import Flock, alone
 from .postgres import DATABASE, ROLE, Postgres
+from .replacing import Replacement
 from .server import Server
 from .valkey import SOCKET, Valkey, sync_strictly
 
@@ -138,6 +140,7 @@ class EmbeddedServers:
         return self.fsync == "always" and life.fsync == "everysec"
 
     async def _ensure(self, *, reviving: bool = False) -> bool:
+        await asyncio.to_thread(replacing.finish, self.home)  # whoever began it was killed
         before = lives.read(self._servers["valkey"].life) if "valkey" in self._servers else None
         # a server that others count on to sync before each answer does not come back as one that does not
         fsync = "always" if reviving and before is not None and before.fsync == "always" else self.fsync
@@ -228,6 +231,24 @@ async def stop(home: Path, *, force: bool = False) -> list[str]:
                 " all the same with --force: what runs on them is interrupted, and can be resumed"
             )
         return await _dismiss_all(home, "last" if unused else "asked")
+
+
+@contextlib.asynccontextmanager
+async def at_rest(home: Path) -> AsyncGenerator[Replacement | None]:
+    """Hold a home that nobody uses, made if it is missing, its servers stopped; what a killed process left to be
+    replaced is replaced, and handed over.
+
+    Raises:
+        HomeInUse: somebody uses it.
+    """
+    homes.make(home)
+    async with _gate(home), _held_alone(home) as unused:
+        if not unused:
+            pids = homes.sharers_of(home)
+            who = f" by {', '.join(map(str, pids))}" if pids else ""
+            raise HomeInUse(f"the home {str(home)!r} is in use{who}; end those processes first")
+        await _dismiss_all(home)
+        yield await asyncio.to_thread(replacing.finish, home)
 
 
 async def status(home: Path) -> Status:

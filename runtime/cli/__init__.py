@@ -1,4 +1,4 @@
-"""The command line: twelve verbs, each a function that says what it takes and hands it on.
+"""The command line: its verbs, each a function that says what it takes and hands it on.
 
 Here stand only names, options and help, so that `lousa --help` is there at once: what a verb does is imported when it
 is asked for. `frame` runs it, turns every error into one line with a way out, and decides the exit code.
@@ -218,6 +218,34 @@ def doctor(context: typer.Context, json: AsJson = False) -> None:
 
     outer = frame.of(context)
     outer.perform(checks.doctor(outer, json=json))
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Write all that the embedded servers hold, as of one moment, into one file."""
+    from . import backups
+
+    outer = frame.of(context)
+    outer.perform(backups.backup(outer, file.absolute(), force=force, json=json))
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A file that `lousa backup` wrote.")],
+    force: Annotated[bool, typer.Option("--force", help="Set aside what is in the home already.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Bring a backup back into an empty home."""
+    from . import backups
+
+    outer = frame.of(context)
+    outer.perform(backups.restore(outer, file.absolute(), force=force, json=json))
 
 
 @app.command()
