@@ -89,7 +89,7 @@ def pinecone_at(delay: float, monkeypatch: pytest.MonkeyPatch) -> Generator[Back
 
 
 @contextmanager
-def langchain(store: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+def langchain(store: str, monkeypatch: pytest.MonkeyPatch) -> Generator[Backend]:
     with langchain_stores.STORES[store](monkeypatch) as named:
         yield Backend(open=_opening(named.url), away=named.away, checks_dimensions=False)
 
