@@ -187,6 +187,8 @@ class Router:
         outcome = await self._commit(principal, write, along)
         if outcome.owed and outcome.id == memory.id:
             outcome = replace(outcome, owed=await self._project(principal.tenant, memory, outcome.owed))
+            if outcome.superseded or outcome.contested:
+                self._debts.incurred.set()  # a store outside is owed what else has changed
         return self._receipt(principal, outcome)
 
     async def _commit(self, principal: Principal, write: Write, along: Along | None) -> Outcome:

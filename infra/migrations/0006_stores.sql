@@ -132,9 +132,10 @@ CREATE TRIGGER fact_revision BEFORE UPDATE ON fact FOR EACH ROW EXECUTE FUNCTION
 CREATE FUNCTION owe_graph() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM lousa.layer_space WHERE layer = 'knowledge' AND store <> 'postgres') THEN
-        -- Not due while whoever writes them may still pay.
-        PERFORM lousa.owe(ARRAY(SELECT id FROM changed), 'knowledge',
-                          coalesce(nullif(current_setting('lousa.due_after', true), '')::interval, '0'));
+        -- What is new is not due while whoever writes it may still pay.
+        PERFORM lousa.owe(ARRAY(SELECT id FROM changed), 'knowledge', CASE tg_op
+            WHEN 'INSERT' THEN coalesce(nullif(current_setting('lousa.due_after', true), '')::interval, '0')
+            ELSE '0' END);
     END IF;
     RETURN NULL;
 END $$;
