@@ -2,8 +2,8 @@
 
 Redis is reached through the clients of `redis.py`, one of them for reads that wait. Postgres is reached through
 `transaction` alone, which puts on a role that owns nothing and tells row-level security who acts, for exactly one
-transaction: nothing is left on the connection, so a pooler in transaction mode may stand in between. What it cannot bear
-are statements prepared under names, unless it keeps them itself (`pooler.py`).
+transaction: nothing is left on the connection, so a pooler in transaction mode may stand in between. What it cannot
+bear are statements prepared under names, unless it keeps them itself (`pooler.py`).
 
 A server that is away is tried again every second for as long as somebody waits for it, so work goes on a moment after
 it is back, however long it was away.
@@ -22,6 +22,7 @@ from time import monotonic
 from typing import Any
 
 from psycopg import AsyncConnection, DataError, IntegrityError, OperationalError
+from psycopg import Error as PostgresError
 from psycopg.errors import (
     IdleInTransactionSessionTimeout,
     InsufficientPrivilege,
@@ -150,6 +151,7 @@ class Connections:
 
     @asynccontextmanager
     async def _connection(self, pool: _Pool) -> AsyncGenerator[Connection]:
+        connection: Connection | None = None
         try:
             connection = await _lent(pool)
             try:
@@ -162,7 +164,11 @@ class Connections:
                 f"Postgres at {without_password(self.postgres_url)} gave no connection in {pool.timeout:g} s:"
                 " is it running, is its max_connections high enough?"
             ) from error
-        except (OperationalError, IdleInTransactionSessionTimeout) as error:
+        except PostgresError as error:
+            # A connection that a pooler has cut off may say so in words that the driver does not understand.
+            lost = connection is not None and connection.closed
+            if not lost and not isinstance(error, (OperationalError, IdleInTransactionSessionTimeout)):
+                raise
             raise ServerUnavailable(f"Postgres at {without_password(self.postgres_url)} failed: {error}") from error
 
     def _postgres(self, name: str, size: int) -> _Pool:
