@@ -3,7 +3,7 @@
 Entries lie in a partition a month and retention class. This keeps twelve months ahead of today; what would find none
 goes to a partition for the rest, so nothing is ever refused, but a month cannot be made once entries of it lie there.
 
-Only the owner of the schema may make one. To make it the ledger is locked for a moment, so whoever waits for it longer
+The database makes them as the owner of its schema, whoever asks for lousa_system. To make one the ledger is locked for a moment, so whoever waits for it longer
 than a second gives way and leaves it for the next run: there are months of time.
 """
 
@@ -38,12 +38,12 @@ class Partitions:
         return Counts(examined=CLASSES * (AHEAD + 1), changed=len(rows))
 
     async def work(self, work: Work, hour: Hour) -> None:
-        """Each in a transaction of its own, under the owner's role; then it is counted."""
+        """Each in a transaction of its own, which belongs to no tenant; then it is counted."""
         async with work.batch() as batch:
             missing = await (await batch.connection.execute(QUERIES["partitions"], {"months": AHEAD})).fetchall()
         for name, month in missing:
             try:
-                async with self._connections.owner_transaction() as connection:
+                async with self._connections.system_transaction("") as connection:
                     await connection.execute("SELECT set_config('lock_timeout', %s, true)", (PATIENCE,))
                     await connection.execute(QUERIES["make_partition"], {"class": name, "month": month})
             except (CheckViolation, ServerUnavailable) as error:
