@@ -50,8 +50,6 @@ class Adapted:
     """The key of the metadata under which what is found brings its vector, where scores do not follow the cosine."""
     count: Callable[[str], int] | None = None
     """How many documents carry this mark; may block."""
-    close: Callable[[], object] | None = None
-    """Called when Lousa no longer uses the store."""
 
 
 def adapted(store: VectorStore) -> Adapted:

@@ -12,11 +12,10 @@ in which its factory runs as well.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +40,14 @@ OURS = "lousa:"
 PATIENCE = 30.0
 """Seconds that one request may take."""
 _AT_ONCE = 100
-_NOT_THE_NETWORK = (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
+_NOT_THE_NETWORK = (
+    BlockingIOError,  # a file that somebody else has locked
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +111,7 @@ class Marked:
         self._adapted: Adapted | None = None
 
     async def open(self, stack: AsyncExitStack, make: Callable[[Embeddings], object]) -> None:
-        """Call a factory, and take what it gives.
+        """Call a factory, and take what it gives: a store, an awaitable, or a context that closes what it opened.
 
         Raises:
             TypeError: it gives no store.
@@ -113,12 +119,19 @@ class Marked:
         self._threads = ThreadPoolExecutor(1, "lousa-vectors")
         stack.callback(lambda: self._pool.shutdown(wait=False, cancel_futures=True))
         given = await self._in_a_thread(make, self.told)
+        if isinstance(given, Awaitable):
+            given = await _within(given)
+        if isinstance(given, AbstractContextManager):
+            context = cast("AbstractContextManager[object]", given)
+            given = await self._in_a_thread(context.__enter__)
+            stack.push_async_callback(self._in_a_thread, context.__exit__, None, None, None)
+        elif isinstance(given, AbstractAsyncContextManager):
+            given = await stack.enter_async_context(cast("AbstractAsyncContextManager[object]", given))
         if isinstance(given, VectorStore):
             given = await self._in_a_thread(adapted, given)
         if not isinstance(given, Adapted):
             raise TypeError(f"it gave {given!r}, expected a VectorStore of LangChain or Lousa's Adapted")
         self._adapted = given
-        stack.push_async_callback(self._close)
         if given.threads != 1:
             self._pool.shutdown(wait=False)
             self._threads = ThreadPoolExecutor(given.threads or 8, "lousa-vectors")
@@ -185,10 +198,6 @@ class Marked:
     async def _in_a_thread(self, function: Callable[..., T], *arguments: object) -> T:
         call = partial(copy_context().run, function, *arguments)
         return await _within(asyncio.get_running_loop().run_in_executor(self._pool, call))
-
-    async def _close(self) -> None:
-        if self.how.close is not None and inspect.isawaitable(closing := await self._in_a_thread(self.how.close)):
-            await closing
 
     @property
     def _pool(self) -> ThreadPoolExecutor:

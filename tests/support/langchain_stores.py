@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from types import SimpleNamespace
@@ -21,7 +21,11 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_qdrant import QdrantVectorStore
 from lousa.memory_layers.context.dialects import KEY, Adapted
+from lousa.memory_layers.context.langchain import LangChainStore
+from lousa.memory_layers.embedding import Embedder
+from qdrant_client import QdrantClient, models
 
 Factory = Callable[[Embeddings, str], object]
 _NUMBERS = count()
@@ -40,6 +44,16 @@ def named(factory: Factory, patch: pytest.MonkeyPatch) -> str:
     module = f"a_users_stores_{next(_NUMBERS)}"
     patch.setitem(sys.modules, module, cast(Any, SimpleNamespace(factory=factory)))
     return f"langchain:{module}:factory"
+
+
+@asynccontextmanager
+async def started(factory: Factory, model: Embedder, *, generation: int = 0) -> AsyncGenerator[LangChainStore]:
+    """The store behind a factory, ready; closed afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        async with AsyncExitStack() as stack:
+            store = LangChainStore(named(factory, patch), model, generation=generation)
+            await store.start(stack)
+            yield store
 
 
 class Switched(InMemoryVectorStore):
@@ -109,26 +123,21 @@ def equal(marks: Sequence[str]) -> dict[str, object]:
 
 @contextmanager
 def _qdrant(patch: pytest.MonkeyPatch) -> Generator[Named]:
-    from langchain_qdrant import QdrantVectorStore
-    from qdrant_client import QdrantClient
-
     client = QdrantClient(":memory:")
 
     def factory(embeddings: Embeddings, space: str) -> object:
-        return qdrant_in(client, embeddings, space, QdrantVectorStore)
+        return qdrant_in(client, embeddings, space)
 
     yield Named(url=named(factory, patch))
     client.close()
 
 
-def qdrant_in(client: Any, embeddings: Embeddings, space: str, kind: Any) -> object:
+def qdrant_in(client: QdrantClient, embeddings: Embeddings, space: str) -> object:
     """As the documentation shows it."""
-    from qdrant_client import models
-
     if not client.collection_exists(space):
         size = len(embeddings.embed_query("how long?"))
         client.create_collection(space, models.VectorParams(size=size, distance=models.Distance.COSINE))
-    return kind(client, space, embeddings)
+    return QdrantVectorStore(client, space, embeddings)
 
 
 @contextmanager
