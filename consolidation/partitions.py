@@ -3,8 +3,9 @@
 Entries lie in a partition a month and retention class. This keeps twelve months ahead of today; what would find none
 goes to a partition for the rest, so nothing is ever refused, but a month cannot be made once entries of it lie there.
 
-The database makes them as the owner of its schema, whoever asks for lousa_system. To make one the ledger is locked for a moment, so whoever waits for it longer
-than a second gives way and leaves it for the next run: there are months of time.
+The database makes them as the owner of its schema, whoever asks for lousa_system. To make one the ledger is locked for
+a moment, so whoever waits for it longer than a second gives way and leaves it for the next run: there are months of
+time.
 """
 
 from __future__ import annotations

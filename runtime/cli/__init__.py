@@ -249,6 +249,25 @@ def restore(
 
 
 @app.command()
+def migrate(
+    context: typer.Context,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print what is pending as a script for psql.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Say what is pending.")] = False,
+    login: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Let this login in, which owns nothing and may then run Lousa.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Bring the database's schema up to date, as its owner."""
+    from . import migrating
+
+    outer = frame.of(context)
+    outer.perform(migrating.migrate(outer, sql=sql, check=check, login=login, json=json))
+
+
+@app.command()
 def stop(
     context: typer.Context,
     force: Annotated[bool, typer.Option("--force", help="Also while somebody uses them.")] = False,
