@@ -69,9 +69,9 @@ def build(folder: Path) -> Path | None:
 
 def preload(shim: Path) -> None:
     """From now on this process starts servers with the shim before their C library."""
-    plain = launcher._environment  # pyright: ignore[reportPrivateUsage]  # the seam of this campaign
+    plain = launcher.environment
 
     def environment() -> dict[str, str]:
         return {**plain(), "LD_PRELOAD": str(shim), "CAMPAIGN_SLOW": str(shim.parent)}
 
-    launcher._environment = environment  # pyright: ignore[reportPrivateUsage]  # likewise
+    launcher.environment = environment
