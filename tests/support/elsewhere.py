@@ -1,7 +1,8 @@
 """Where layers 2 and 3 lie in a test: in the embedded Postgres, or in stores outside, each with a database of its own.
 
 A module says with `STORES = EVERY_STORE` that its tests run on each; its fixtures `connections`, `principal` and
-`layers` are then those of the arrangement. Vectors outside lie in Pinecone's emulator, which shows a write late.
+`layers` are then those of the arrangement. Vectors outside lie in Pinecone's emulator, which shows a write late; graphs
+outside in real servers of Neo4j's long-term line and of its current one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -19,12 +21,12 @@ from lousa.infra.migrate import migrate
 from lousa.memory_layers.context.outside import OutsideContextLayer, ReadBack
 from lousa.memory_layers.context.pgvector import ContextLayer
 from lousa.memory_layers.records import Memory
-from psycopg.conninfo import make_conninfo
 from servers.pinecone import Emulator
 
 LATE = timedelta(milliseconds=50)
 """How late the emulator shows a write."""
 
+EVERY_GRAPH = ("embedded", "neo4j", "neo4j_current")
 EVERY_STORE = ("embedded", "pinecone")
 
 
@@ -34,6 +36,7 @@ class Stores:
 
     postgres_url: str
     vector_url: str | None = None
+    graph_url: str | None = None
     emulator: Emulator | None = None
 
 
@@ -63,9 +66,12 @@ async def stores(request: pytest.FixtureRequest, servers: Endpoints, arranged: d
     """The arrangement of this test; the embedded one, where it asks for none."""
     name: str = getattr(request, "param", "embedded")
     if name not in arranged:
-        emulator: Emulator = request.getfixturevalue("pinecone")
+        outside = request.getfixturevalue(name if name == "pinecone" else f"{name}_url")
         url = await fresh_database(servers, f"lousa_{name}")
-        arranged[name] = Stores(postgres_url=url, vector_url=emulator.url, emulator=emulator)
+        if isinstance(outside, Emulator):
+            arranged[name] = Stores(postgres_url=url, vector_url=outside.url, emulator=outside)
+        else:
+            arranged[name] = Stores(postgres_url=url, graph_url=outside)
     return arranged[name]
 
 
@@ -80,7 +86,7 @@ async def fresh_database(servers: Endpoints, name: str) -> str:
     """The address of another database in the same server, with the schema in place."""
     async with await psycopg.AsyncConnection.connect(servers.postgres_url, autocommit=True) as owner:
         await owner.execute(f'CREATE DATABASE "{name}"'.encode())
-    url = make_conninfo(servers.postgres_url, dbname=name)
+    url = urlsplit(servers.postgres_url)._replace(path=f"/{name}").geturl()
     async with opened(servers.redis_url, url) as connections, connections.owner_transaction() as connection:
         await migrate(connection)
     return url
