@@ -20,7 +20,7 @@ from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.execution.decisions import decision_value
 from ..memory_layers.guard import check_decision
 from ..memory_layers.knowledge.facts import name_key
-from ..memory_layers.knowledge.postgres import Edge, Entity, Path
+from ..memory_layers.knowledge.paths import Edge, Entity, Path
 from ..memory_layers.receipts import Receipt
 from ..memory_layers.records import TRUST, Fact, Json, Memory, MemoryKind, Recall, Scope, Source
 from .contract import Evidence

@@ -1,7 +1,8 @@
 """Queries are prose in files of their own: `queries.sql` beside the module that runs them.
 
-A block begins, after an empty line, with `-- name: what it does` and ends where the next one begins. Other comments
-stay where they are. Parameters are psycopg's: ``%(name)s``; a literal percent sign is written twice.
+A block begins, after an empty line, with `-- name: what it does` (in Cypher `// name: …`) and ends where the next one
+begins. Other comments stay where they are. Parameters of SQL are psycopg's: ``%(name)s``; a literal percent sign is
+written twice.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import LiteralString, cast
 
-_HEAD = re.compile(r"(?:\A|(?<=\n\n))-- (?P<name>[a-z]\w*): \S.*\n")
+_HEAD = re.compile(r"(?:\A|(?<=\n\n))(?:--|//) (?P<name>[a-z]\w*): \S.*\n")
 
 
 def load_queries(package: str, file: str = "queries.sql") -> dict[str, LiteralString]:

@@ -11,12 +11,27 @@ in one mark would show a candidate too many, which the record then refuses.
 from __future__ import annotations
 
 import hashlib
+from typing import Protocol
+from uuid import UUID
 
 from ..infra.identity import Principal
-from .records import Memory, ScopeKind
+from .records import Scope, ScopeKind
 
 
-def marks_of(memory: Memory) -> list[str]:
+class Scoped(Protocol):
+    """What says who may see it, as a memory does."""
+
+    @property
+    def owner(self) -> str: ...
+    @property
+    def scope(self) -> Scope: ...
+    @property
+    def session(self) -> str | None: ...
+    @property
+    def execution(self) -> UUID | None: ...
+
+
+def marks_of(memory: Scoped) -> list[str]:
     """The circles that may see a memory, sorted."""
     circles = {_mark("agent", memory.owner)}
     match memory.scope.kind:

@@ -1,17 +1,13 @@
 """Layer 3 in Postgres: things, the facts between them, and the ways from one to another.
 
-A question names things; the facts within two steps of them are candidates. Names are compared whole and folded: the
-question's runs of words are looked up by equality, so no list of all things is ever read, and of two names that
-overlap the longer one counts. A thing is known only through facts that the caller may see.
-
-A path from one thing to another is read as sentences, each in the direction in which it was stated.
+A question names things; the facts within two steps of them are candidates. A thing is known only through facts that
+the caller may see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -19,82 +15,49 @@ from psycopg.rows import class_row
 
 from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connection, Connections
-from ...infra.errors import WrongTenant
+from ...infra.errors import SchemaMismatch, WrongTenant
 from ...infra.identity import Principal
 from ..asking import Elsewhere, Packed, Part, ask, candidates, numbers, texts
-from ..context.terms import STOP_WORDS
 from ..contract import Candidate, Capabilities, Query
-from ..execution.memories import folded
 from ..records import Fact, Memory
-from . import resolution
-from .facts import indexable, name_key
+from . import naming, resolution
+from .facts import name_key
+from .paths import Edge, Entity, Path, shortest
 from .resolution import QUERIES, FactOutcome, entity_id
 
-_LONGEST_NAME = 8
-_WORDS_READ = 64
 _SIGN = 1 << 63
-_MOST_FACTS = 200
-_NEAR, _FAR = 1.0, 0.5
-_EDGES = "\"'“”‘’«»()[]{}<>!?;:,¿¡…"
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A thing: `key` is compared, `name` is shown."""
-
-    key: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
-    """A fact between two ends. `id` is its memory's; `leads_on` says that the object is a thing and not a value."""
-
-    id: UUID
-    subject_key: str
-    subject: str
-    predicate: str
-    object_key: str
-    object: str
-    leads_on: bool
-    contested: bool
-
-    def sentence(self) -> str:
-        """The fact as a line of text, in the direction in which it was stated."""
-        return f"{self.subject} · {self.predicate} · {self.object}"
-
-    def things(self) -> set[str]:
-        """The ends from which one may go on: a value that two things happen to share does not connect them."""
-        return {self.subject_key, self.object_key} if self.leads_on else {self.subject_key}
-
-    def other(self, key: str) -> str:
-        """The end that is not `key`."""
-        return self.object_key if key == self.subject_key else self.subject_key
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
-    """Facts that lead from one thing to another, and how they read."""
-
-    edges: tuple[Edge, ...]
-
-    @property
-    def sentence(self) -> str:
-        """The facts one after the other: `Ana · works at · Acme → Acme · is based in · Recife`."""
-        return " → ".join(edge.sentence() for edge in self.edges)
+MOST_FACTS = 200
+NEAR, FAR = 1.0, 0.5
 
 
 class KnowledgeLayer:
     """Layer 3 in tables of layer 4's own database. Satisfies `Projection`."""
 
     capabilities = Capabilities(transactional=True, past=True, likeness=False)
+    _store = "postgres"
 
     def __init__(self, connections: Connections, *, clock: Clock | None = None) -> None:
         self._connections = connections
         self._clock = clock or SystemClock()
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Nothing to do: its tables are the migrations' affair."""
+        """Have the graph read here from now on, where nothing speaks against it.
+
+        Raises:
+            SchemaMismatch: it is read elsewhere, or was, and would have to be brought here first.
+        """
+        async with self._connections.system_transaction("") as connection:
+            cursor = await connection.execute(QUERIES["serving"])
+            ((store, given, stated),) = await cursor.fetchall()
+        if store == self._store:
+            return
+        if given or (stated and store == "postgres"):
+            raise SchemaMismatch(
+                f"the graph lies in {store}, and LOUSA_GRAPH_URL now names {self._store}:"
+                " set LOUSA_GRAPH_URL back, or bring it there with 'lousa rebuild knowledge'"
+            )
+        async with self._connections.owner_transaction() as connection:
+            await connection.execute(QUERIES["serve"], {"store": self._store})
 
     # Writing -----------------------------------------------------------------------------------------------------
 
@@ -154,33 +117,36 @@ class KnowledgeLayer:
 
     async def find(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
         """The facts within two steps of the things that a question names; nearer ones score higher."""
-        return candidates(await ask(connection, self.part(principal, query)), "graph")
+        return candidates(await ask(connection, self._part(query)), "graph")
 
     def part(self, principal: Principal, query: Query) -> Part | Elsewhere:
-        """The same, as a part of a statement."""
-        places = _runs(query.text)
+        """The same, as a recall asks it."""
+        return self._part(query)
+
+    def _part(self, query: Query) -> Part:
+        places = naming.runs(query.text)
         # The longest names first; where each stands is a bit a word, in a number that has a sign.
-        runs = [(name, span) for name in sorted(places, key=_longest) for span in places[name]]
+        runs = [(name, span) for name in sorted(places, key=naming.longest) for span in places[name]]
         now = self._clock.now()
         parameters = {
             "names": texts([name for name, _ in runs]),
             "places": numbers([((1 << span.stop) - (1 << span.start) ^ _SIGN) - _SIGN for _, span in runs]),
             "now": now,
             "at": query.as_of or now,
-            "near": _NEAR,
-            "far": _FAR,
-            "most": _MOST_FACTS,
+            "near": NEAR,
+            "far": FAR,
+            "most": MOST_FACTS,
         }
         return Part(QUERIES["find"], parameters, 1, _read)
 
     async def named(self, connection: Connection, text: str) -> list[Entity]:
         """The things that a text names, the longest names first; a name inside a longer one does not count."""
-        places = _runs(text)
+        places = naming.runs(text)
         cursor = await connection.execute(QUERIES["named"], {"keys": list(places), "now": self._clock.now()})
         found: dict[str, str] = dict(await cursor.fetchall())
         taken: set[int] = set()
         entities: list[Entity] = []
-        for key in sorted(found, key=_longest):
+        for key in sorted(found, key=naming.longest):
             free = [span for span in places[key] if taken.isdisjoint(span)]
             if free:
                 taken.update(*free)
@@ -197,7 +163,7 @@ class KnowledgeLayer:
         as_of: datetime | None = None,
     ) -> list[Edge]:
         """The facts within `hops` steps of some things, the nearest first."""
-        steps = await self._steps(connection, principal.tenant, entities, hops=hops, at=as_of)
+        steps = await self._steps(connection, principal, entities, hops=hops, at=as_of)
         return [edge for edges in steps for edge in edges]
 
     async def paths(
@@ -218,25 +184,31 @@ class KnowledgeLayer:
         edges_of: dict[str, list[Edge]] = {}
         frontier = {start}
         for _ in range(longest):
-            edges = await self._touching(connection, principal.tenant, frontier, as_of)
+            edges = await self._touching(connection, principal, frontier, as_of)
             for edge in edges:
                 for end in {edge.subject_key, edge.object_key} & frontier:
                     edges_of.setdefault(end, []).append(edge)
             if any(edge.other(end) == goal for end in frontier for edge in edges_of.get(end, [])):
-                return _shortest(edges_of, start, goal, longest, most)
+                return shortest(edges_of, start, goal, longest, most)
             frontier = {end for edge in edges for end in edge.things()} - edges_of.keys()
             if not frontier:
                 break
         return []
 
     async def _steps(
-        self, connection: Connection, tenant: str, entities: Sequence[Entity], *, hops: int, at: datetime | None
+        self,
+        connection: Connection,
+        principal: Principal,
+        entities: Sequence[Entity],
+        *,
+        hops: int,
+        at: datetime | None,
     ) -> list[list[Edge]]:
         """The facts at each step, each where it is first reached."""
         reached = {entity.key for entity in entities}
         frontier, seen, steps = set(reached), set[UUID](), list[list[Edge]]()
         for _ in range(hops):
-            edges = [edge for edge in await self._touching(connection, tenant, frontier, at) if edge.id not in seen]
+            edges = [edge for edge in await self._touching(connection, principal, frontier, at) if edge.id not in seen]
             steps.append(edges)
             seen |= {edge.id for edge in edges}
             frontier = {end for edge in edges for end in edge.things()} - reached
@@ -246,14 +218,15 @@ class KnowledgeLayer:
         return steps
 
     async def _touching(
-        self, connection: Connection, tenant: str, keys: Collection[str], at: datetime | None
+        self, connection: Connection, principal: Principal, keys: Collection[str], at: datetime | None
     ) -> list[Edge]:
+        """The facts that hold and have one of these things at an end, the latest recorded first."""
         parameters = {
             "keys": list(keys),
-            "subjects": [entity_id(tenant, key) for key in keys],
+            "subjects": [entity_id(principal.tenant, key) for key in keys],
             "now": self._clock.now(),
             "at": at or self._clock.now(),
-            "most": _MOST_FACTS,
+            "most": MOST_FACTS,
         }
         async with connection.cursor(row_factory=class_row(Edge)) as cursor:
             await cursor.execute(QUERIES["touching"], parameters)
@@ -264,42 +237,5 @@ def _with_facts(memories: Sequence[Memory]) -> list[tuple[Memory, Fact]]:
     return [(memory, memory.fact) for memory in memories if memory.fact is not None]
 
 
-def _longest(name: str) -> tuple[int, str]:
-    return -len(name), name
-
-
 def _read(row: tuple[bytes | None]) -> Packed:
     return {"graph": row[0]}
-
-
-def _runs(text: str) -> dict[str, list[range]]:
-    """Every run of words that may be a name → where it stands, as ranges of word places."""
-    tokens = folded(text).split(" ")[:_WORDS_READ]
-    runs: dict[str, list[range]] = {}
-    for start in range(len(tokens)):
-        for end in range(start + 1, min(start + _LONGEST_NAME, len(tokens)) + 1):
-            run = " ".join(tokens[start:end])
-            bare = run.strip(_EDGES)
-            for name in {run, bare, bare.rstrip("."), bare.removesuffix("'s").removesuffix("’s")}:
-                if name and not (end == start + 1 and name in STOP_WORDS):
-                    runs.setdefault(indexable(name), []).append(range(start, end))
-    return runs
-
-
-def _shortest(edges_of: dict[str, list[Edge]], start: str, goal: str, longest: int, most: int) -> list[Path]:
-    """Breadth first, so that the first ways to arrive are the shortest."""
-    ways: list[tuple[str, tuple[Edge, ...], frozenset[str]]] = [(start, (), frozenset({start}))]
-    found: list[Path] = []
-    for _ in range(longest):
-        further: list[tuple[str, tuple[Edge, ...], frozenset[str]]] = []
-        for end, edges, passed in ways:
-            for edge in edges_of.get(end, []):
-                other = edge.other(end)
-                if other == goal:
-                    found.append(Path(edges=(*edges, edge)))
-                elif other not in passed and other in edges_of:
-                    further.append((other, (*edges, edge), passed | {other}))
-        if found:
-            return found[:most]
-        ways = further[: _MOST_FACTS * most]
-    return found

@@ -89,3 +89,83 @@ DELETE FROM fact
 
 -- clear_entities: A tenant's things.
 DELETE FROM entity
+
+-- edges: Facts of these ids that hold at a moment, as far as the caller sees them, the latest first.
+SELECT f.id, s.key AS subject_key, s.name AS subject, f.predicate_name AS predicate, f.object_key, f.object,
+       o.id IS NOT NULL AS leads_on, f.status = 'contested' AS contested
+FROM fact f
+JOIN memory m ON m.id = f.id
+JOIN entity s ON s.id = f.subject
+LEFT JOIN entity o ON o.tenant = f.tenant AND o.key = f.object_key
+WHERE f.id = ANY (%(ids)s)
+  AND f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn')
+  AND (m.expires_at IS NULL OR m.expires_at > %(now)s)
+  AND f.valid_from <= %(at)s AND (f.valid_to IS NULL OR f.valid_to > %(at)s)
+ORDER BY f.recorded_at DESC, f.id
+
+-- facts_for_graph: Facts as a graph outside holds them: these, what took their place, and what contradicts them.
+WITH asked AS MATERIALIZED (
+    SELECT id, tenant, key, status, superseded_by FROM fact WHERE id = ANY (%(ids)s)
+), contested AS MATERIALIZED (
+    SELECT asked.id, other.id AS other FROM asked CROSS JOIN LATERAL (
+        SELECT f.id FROM fact f
+        WHERE f.tenant = asked.tenant AND f.key = asked.key AND f.status = 'contested' AND f.id <> asked.id
+        ORDER BY f.id LIMIT 16) AS other
+    WHERE asked.status = 'contested'
+), wanted AS (
+    SELECT id FROM asked
+    UNION SELECT superseded_by FROM asked WHERE superseded_by IS NOT NULL
+    UNION SELECT other FROM contested
+)
+SELECT f.id, f.revision, f.owner, f.session, f.execution, f.scope AS scope_kind, f.readers, f.reader_roles,
+       f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn') AS stands,
+       s.key AS subject_key, s.name AS subject, f.predicate_name AS predicate, f.object_key, f.object, o.name AS thing,
+       f.status, f.trust, f.valid_from, f.valid_to, f.recorded_at, m.expires_at,
+       CASE WHEN next.object_key <> f.object_key THEN next.id END AS superseded_by,
+       ARRAY(SELECT other FROM contested WHERE contested.id = f.id) AS contested_with
+FROM wanted
+JOIN fact f ON f.id = wanted.id
+JOIN memory m ON m.id = f.id
+JOIN entity s ON s.id = f.subject
+LEFT JOIN entity o ON o.tenant = f.tenant AND o.key = f.object_key
+LEFT JOIN fact next ON next.id = f.superseded_by
+
+-- decisions_for_graph: Decisions likewise, with the ids that they cite.
+SELECT id, owner, session, execution, scope AS scope_kind, readers, reader_roles, status = 'live' AS stands,
+       coalesce(value ->> 'question', text) AS question, occurred_at AS decided_at,
+       ARRAY(SELECT DISTINCT cited::uuid FROM jsonb_array_elements_text(
+                 CASE jsonb_typeof(value -> 'evidence') WHEN 'array' THEN value -> 'evidence' ELSE '[]' END) AS cited
+             WHERE cited ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$') AS evidence
+FROM memory WHERE id = ANY (%(ids)s) AND kind = 'decision'
+
+-- tenant: Whose data this transaction sees.
+SELECT current_tenant()
+
+-- revisions: What a graph outside shall hold of some ids: facts in good standing, and decisions.
+SELECT f.id, f.revision FROM fact f JOIN memory m ON m.id = f.id
+WHERE f.id = ANY (%(ids)s)
+  AND f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn')
+UNION ALL
+SELECT id, 1 FROM memory WHERE id = ANY (%(ids)s) AND kind = 'decision' AND status = 'live'
+
+-- expected: A page of all that it shall hold of a tenant, by id.
+SELECT f.id, f.revision FROM fact f JOIN memory m ON m.id = f.id
+WHERE f.tenant = current_tenant() AND f.id > %(after)s
+  AND f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn')
+UNION ALL
+SELECT id, 1 FROM memory
+WHERE tenant = current_tenant() AND kind = 'decision' AND status = 'live' AND id > %(after)s
+ORDER BY 1 LIMIT %(most)s
+
+-- owe_decisions: A graph outside shall let go of those of these that are decisions.
+SELECT owe(array_agg(id), 'knowledge') FROM memory WHERE id = ANY (%(ids)s) AND kind = 'decision' HAVING count(*) > 0
+
+-- serving: Where the graph that is read lies, whether it was given anything, and whether anything was ever stated.
+SELECT store, used, pg_relation_size('fact') + pg_relation_size('decision') > 0
+FROM layer_space WHERE layer = 'knowledge' AND state = 'serving'
+
+-- serve: The graph is read elsewhere from now on.
+UPDATE lousa.layer_space SET store = %(store)s, used = false WHERE layer = 'knowledge' AND state = 'serving'
+
+-- used: It was given something.
+UPDATE layer_space SET used = true WHERE layer = 'knowledge' AND store = %(store)s AND NOT used

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
@@ -26,6 +27,7 @@ from lousa.memory_layers.embedding import Embedder, load
 from lousa.memory_layers.execution import memories
 from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
 from lousa.memory_layers.knowledge.resolution import FactOutcome
+from lousa.memory_layers.knowledge.stores import knowledge_layer
 from lousa.memory_layers.recall import Recaller
 from lousa.memory_layers.records import Fact, Memory, MemoryKind, Recall, Scope
 
@@ -45,6 +47,7 @@ class Layers:
     recaller: Recaller
     clock: ManualClock
     stores: Stores
+    paying: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def another_context(self, embedder: Embedder | None = None) -> ContextLayer:
         """Layer 2 on the same stores, as another process opens it; not started."""
@@ -76,6 +79,7 @@ class Layers:
             await memories.insert(connection, kept)
             outcomes = await self.knowledge.state(connection, who, kept)
             await self.context.index_words(connection, kept)
+        await self.pay_graph(who)
         if embed:
             await self.context.put(who.tenant, kept)
             await read_back(self.connections, self.context, who.tenant, [*kept])
@@ -88,6 +92,17 @@ class Layers:
             owed["shown"] = ReadBack(self.connections, self.context)
         while await Debts(self.connections, owed).pay([who.tenant]):
             pass
+        await self.pay_graph(who)
+
+    async def pay_graph(self, who: Principal) -> None:
+        """Pay what a graph outside is owed, until it is owed nothing."""
+        while not self.knowledge.capabilities.transactional:
+            async with self.paying:  # one at a time: who comes second finds it done
+                async with self.connections.system_transaction(who.tenant) as connection:
+                    due = "UPDATE debt SET due_at = '-infinity' WHERE layer = 'knowledge' RETURNING memory"
+                    if not await (await connection.execute(due)).fetchall():
+                        return
+                await Debts(self.connections, {"knowledge": self.knowledge}).pay([who.tenant])
 
     async def remember(self, who: Principal, *texts: str, **parts: Any) -> list[UUID]:
         kept = [self.memory(who, text, **parts) for text in texts]
@@ -147,7 +162,7 @@ class Remembering:
 async def layers(connections: Connections, stores: Stores) -> AsyncIterator[Layers]:
     clock = ManualClock(TODAY)
     context = context_layer(connections, Remembering(load("e5")), stores.vector_url)
-    knowledge = KnowledgeLayer(connections, clock=clock)
+    knowledge = knowledge_layer(connections, stores.graph_url, clock=clock, deadline=timedelta(seconds=20))
     recaller = Recaller(
         connections,
         context,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+from elsewhere import EVERY_GRAPH
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
-from lousa.memory_layers.knowledge.postgres import Edge, Path
+from lousa.memory_layers.knowledge.paths import Edge, Path
 
 from .conftest import Layers
+
+STORES = EVERY_GRAPH
 
 
 async def named(layers: Layers, who: Principal, text: str) -> list[str]:

@@ -23,7 +23,7 @@ from lousa.memory_layers.records import Fact, Memory, Scope, ScopeKind
 
 from .conftest import TODAY, Layers
 
-STORES = EVERY_STORE
+STORES = (*EVERY_STORE, "neo4j")
 
 SECRET = "Operação Andorinha · senha · XK-7741"
 ASKED = ("Operação Andorinha senha", "XK-7741", "qual é a senha da operacao andorinha?")

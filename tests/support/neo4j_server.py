@@ -65,7 +65,8 @@ def neo4j_current_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The first test that needs a server waits for its libraries, which takes minutes once."""
     for item in items:
-        if any(name.startswith("neo4j") for name in getattr(item, "fixturenames", ())):
+        asked = [*getattr(item, "fixturenames", ()), *getattr(getattr(item, "callspec", None), "params", {}).values()]
+        if any(str(name).startswith("neo4j") for name in asked):
             item.add_marker(pytest.mark.timeout(_FETCHING + _STARTING))
 
 
