@@ -1,44 +1,48 @@
 """A real PgBouncer in transaction mode before a PostgreSQL server, for tests.
 
 It hands each transaction to whichever of a few server connections is free, so whatever a client leaves behind on a
-connection meets another client. `LOUSA_TEST_PGBOUNCER` names its program; otherwise it is looked for where programs are.
-`LOUSA_TEST_POOLER=1 pytest …` puts one before the server of a whole test run.
+connection meets another client. `LOUSA_TEST_PGBOUNCER` names its program, or it is looked for where programs lie.
+`LOUSA_TEST_POOLER=1 pytest …` puts one before the server of a whole test run, `=auto` does where there is a program.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from time import monotonic
 
 import pytest
 from lousa.infra.embedded import privileges
 from lousa.infra.embedded.launcher import Launch, launch
+from lousa.infra.embedded.privileges import RunAs
 
-from .postgres import PATIENCE, SUPERUSER, stop, who_runs
+from .postgres import SUPERUSER, stop, until, who_runs
 
 PORT = 6432
 
 
 def wanted() -> bool:
     """Whether the tests are asked to run through a pooler."""
-    return bool(os.environ.get("LOUSA_TEST_POOLER"))
+    told = os.environ.get("LOUSA_TEST_POOLER", "")
+    return _found() is not None if told == "auto" else bool(told)
 
 
 def program() -> str:
     """PgBouncer's program; skips the test where there is none."""
-    told = os.environ.get("LOUSA_TEST_PGBOUNCER")
-    found = told or shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+    found = _found()
     if found is None:
         pytest.skip("no PgBouncer: install it (apt-get install pgbouncer), or name it in LOUSA_TEST_PGBOUNCER")
     return found
+
+
+def _found() -> str | None:
+    told = os.environ.get("LOUSA_TEST_PGBOUNCER")
+    return told or shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
 
 
 def version() -> tuple[int, ...]:
@@ -54,38 +58,45 @@ async def pooling(
     server_sockets: str, folder: Path, *, logins: tuple[str, ...] = (SUPERUSER,), size: int = 4, **settings: str
 ) -> AsyncGenerator[str]:
     """A pooler before the server that listens in `server_sockets`, while the block lasts; the folder it listens in."""
-    folder.chmod(0o711)
-    users, file, log, pid_file = (folder / name for name in ("users", "pgbouncer.ini", "log", "pid"))
-    users.write_text("".join(f'"{login}" ""\n' for login in logins), encoding="utf-8")
+    pid_file, log = folder / "pid", folder / "log"
     told = {
         "pool_mode": "transaction",
         "listen_addr": "",
         "listen_port": str(PORT),
         "unix_socket_dir": str(folder),
         "auth_type": "trust",
-        "auth_file": str(users),
+        "auth_file": str(folder / "users"),
         "max_client_conn": "500",
         "default_pool_size": str(size),
         "pidfile": str(pid_file),
         **settings,
     }
-    lines = ("[databases]", f"* = host={server_sockets} port=5432", "[pgbouncer]")
-    file.write_text("\n".join((*lines, *(f"{name} = {value}" for name, value in told.items()), "")), encoding="utf-8")
     who = await who_runs(folder)
-    for path in (folder, users, file):
-        who.give(path)
+    file = _write(folder, who, server_sockets, logins, told)
     run = Launch(command=(program(), str(file)), folder=folder, who=privileges.with_a_name(who))
     code, why = await launch(run, log=log, life=None, line=None)
     assert code == 0, why
     try:
-        deadline = monotonic() + PATIENCE
-        while not _answers(folder):  # noqa: ASYNC110  # a process of its own does
-            assert monotonic() < deadline, log.read_text()
-            await asyncio.sleep(0.02)
+        await until(lambda: _answers(folder), log)
         yield str(folder)
     finally:
-        if pid_file.exists():
-            await stop(int(pid_file.read_text()), pid_file)
+        if pid := _pid(pid_file):
+            await stop(pid, pid_file)
+
+
+def _write(folder: Path, who: RunAs, server_sockets: str, logins: tuple[str, ...], told: Mapping[str, str]) -> Path:
+    users, file = folder / "users", folder / "pgbouncer.ini"
+    users.write_text("".join(f'"{login}" ""\n' for login in logins), encoding="utf-8")
+    lines = ("[databases]", f"* = host={server_sockets} port=5432", "[pgbouncer]")
+    file.write_text("\n".join((*lines, *(f"{name} = {value}" for name, value in told.items()), "")), encoding="utf-8")
+    folder.chmod(0o711)
+    for path in (folder, users, file):
+        who.give(path)
+    return file
+
+
+def _pid(file: Path) -> int:
+    return int(file.read_text()) if file.exists() else 0
 
 
 def _answers(folder: Path) -> bool:

