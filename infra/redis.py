@@ -60,7 +60,7 @@ async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[R
             if wrong := unusable(told, clustered=address.kind == "cluster"):
                 raise SettingsError(f"{shown} cannot be used: {wrong}")
     except NoPermissionError as error:
-        raise SettingsError(f"{shown} lets its user ask for nothing: see docs/redis.md for the ACL rule") from error
+        raise SettingsError(f"{shown} cannot be used: {error}: give its user the rule of docs/redis.md") from error
     except (RedisConnectionError, RedisTimeoutError, OSError) as error:
         raise ServerUnavailable(
             f"{shown} does not answer ({error}): is it running, is LOUSA_REDIS_URL right?"

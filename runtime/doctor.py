@@ -17,7 +17,6 @@ from time import monotonic
 from typing import Any, Literal, cast
 
 from psycopg.rows import dict_row
-from redis.exceptions import ResponseError
 
 from ..infra.connections import Connections
 from ..infra.errors import LousaError
@@ -29,6 +28,7 @@ from ..memory_layers.conversation.keys import board_keys
 from ..memory_layers.embedding import load as load_embedder
 from .check import Check
 from .deserted import deserted
+from .doctor_redis import redis_checks
 
 Row = Mapping[str, Any]
 
@@ -82,7 +82,7 @@ def _readable(name: str, value: object) -> str:
 async def examine(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
     """Everything that can be looked at while the servers answer, but for debts (`owed`)."""
     yield _space(settings)
-    async for check in _redis(settings, connections):
+    async for check in redis_checks(settings, connections):
         yield check
     async for check in _postgres(settings, connections):
         yield check
@@ -100,54 +100,6 @@ def _space(settings: Settings) -> Check:
     if free < LEAST_SPACE:
         return Check(what="disk", state="wrong", said=f"{said}: free some, a full disk refuses every write")
     return Check(what="disk", state="ok", said=said)
-
-
-async def _redis(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
-    said = cast("dict[str, object]", await connections.redis.info("server"))  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-    name = "Valkey" if "valkey_version" in said else "Redis"
-    where = "embedded" if settings.redis_url is None else without_password(settings.redis_url)
-    yield Check(
-        what="redis", state="ok", said=f"{name} {said.get('valkey_version', said.get('redis_version'))}, {where}"
-    )
-    try:
-        told = cast(
-            "dict[str, str]",
-            await connections.redis.config_get("appendonly", "appendfsync", "maxmemory-policy", "maxmemory"),  # pyright: ignore[reportUnknownMemberType]
-        )
-    except ResponseError:
-        yield Check(
-            what="redis promises", state="note", said="the server does not say what it promises (CONFIG is refused)"
-        )
-        return
-    yield redis_promise({_text(key): _text(value) for key, value in told.items()})
-    yield eviction({_text(key): _text(value) for key, value in told.items()})
-
-
-def redis_promise(told: Mapping[str, str]) -> Check:
-    """What an acknowledged write is worth on that server."""
-    match told.get("appendonly"), told.get("appendfsync"):
-        case "yes", "always":
-            return Check(what="redis promises", state="ok", said="appendfsync always: what is acknowledged is on disk")
-        case "yes", "everysec":
-            said = "appendfsync everysec: may lose what it acknowledged in its last second"
-            return Check(what="redis promises", state="note", said=said)
-        case "yes", other:
-            said = f"appendfsync {other}: may lose half a minute; set appendfsync to always, or to everysec"
-            return Check(what="redis promises", state="wrong", said=said)
-        case _:
-            said = "appendonly is off: a restart loses running executions; set appendonly to yes"
-            return Check(what="redis promises", state="wrong", said=said)
-
-
-def eviction(told: Mapping[str, str]) -> Check:
-    """Whether a full server throws away what it promised to keep."""
-    policy = told.get("maxmemory-policy", "unknown")
-    if policy != "noeviction" and told.get("maxmemory", "0") != "0":
-        said = (
-            f"maxmemory-policy {policy}: a full server throws boards and unaudited changes away; set it to noeviction"
-        )
-        return Check(what="redis eviction", state="wrong", said=said)
-    return Check(what="redis eviction", state="ok", said=f"maxmemory-policy {policy}")
 
 
 async def _postgres(settings: Settings, connections: Connections) -> AsyncIterator[Check]:

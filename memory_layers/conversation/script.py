@@ -19,6 +19,7 @@ from redis.exceptions import (
     ClusterDownError,
     MasterDownError,
     MovedError,
+    NoPermissionError,
     NoScriptError,
     OutOfMemoryError,
     ReadOnlyError,
@@ -29,7 +30,7 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from ...infra.errors import Overloaded, ServerUnavailable
+from ...infra.errors import Overloaded, ServerUnavailable, SettingsError
 
 Word = str | bytes | int
 _AWAY = (
@@ -162,6 +163,8 @@ def ours(error: Exception) -> Exception:
             "the board's server has no memory left: this was refused, nothing of it was done, and sending it again is"
             " safe. 'lousa doctor' says what waits; raise maxmemory, or let a relay work off what is there"
         )
+    if isinstance(error, NoPermissionError):
+        return SettingsError(f"{error}: give the user of LOUSA_REDIS_URL the rule of docs/redis.md")
     if isinstance(error, _AWAY) or (isinstance(error, ResponseError) and str(error).startswith(_CANNOT_WRITE)):
         return ServerUnavailable(
             f"the board's server failed ({error}): was it stopped, has it disk and memory, is LOUSA_REDIS_URL right if"

@@ -17,7 +17,8 @@ from lousa.memory_layers.journal import TENANTS, Journal, dead_letters, journal_
 from lousa.memory_layers.pressure import Marks
 from lousa.runtime import doctor
 from lousa.runtime.check import Check
-from lousa.runtime.doctor import debts_owed, eviction, examine, in_force, redis_promise, tended
+from lousa.runtime.doctor import debts_owed, examine, in_force, tended
+from lousa.runtime.doctor_redis import eviction, redis_promise
 from lousa.runtime.owed import Debts, Owed, findings, look
 
 

@@ -29,10 +29,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from lousa.infra.embedded.privileges import OURSELVES
 from lousa.infra.embedded.programs import valkey_server
+from lousa.infra.redis_rights import RULE
 from redis import Redis
 from redis.exceptions import RedisError
 
 HOST = "127.0.0.1"
+PASSWORD = "s3cr3t"
 _DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--save", "", "--repl-diskless-sync-delay", "0")
 _LIBC = ctypes.CDLL(None)
 
@@ -170,6 +172,11 @@ class Watched:
         wait_for("it to follow", lambda: server.ask("ROLE")[0] == "slave" and self.in_step())
 
 
+def least(*more: str) -> tuple[str, ...]:
+    """Options of a server with the user `lousa`, who may do what the documented rule says, and `more`."""
+    return ("--user", *f"lousa on >{PASSWORD} {RULE}".split(), *(f"+{command}" for command in more))
+
+
 @contextmanager
 def watched(replicas: int = 1, *words: str) -> Iterator[Watched]:
     """A master, replicas and three Sentinels that fail over within a second or two."""
@@ -187,7 +194,7 @@ def watched(replicas: int = 1, *words: str) -> Iterator[Watched]:
             sentinels.append(Sentinel(folder / f"s{number}", (str(conf), "--sentinel")))
             stack.callback(sentinels[-1].kill)
             sentinels[-1].start()
-        group = Watched(servers, sentinels)
+        group = Watched(servers, sentinels, _user(words))
 
         def acquainted() -> bool:
             told = [sentinel.ask("SENTINEL", "MASTER", "lousa") for sentinel in sentinels]
@@ -207,10 +214,11 @@ class Clustered:
 
     nodes: list[Server]
     primaries: int
+    user: str = ""
 
     @property
     def url(self) -> str:
-        return f"redis+cluster://{','.join(f'{HOST}:{node.port}' for node in self.nodes)}"
+        return f"redis+cluster://{self.user}{','.join(f'{HOST}:{node.port}' for node in self.nodes)}"
 
     def holder(self, slot: int) -> Server:
         """Who serves a slot, as the nodes that live say."""
@@ -270,11 +278,15 @@ def clustered(primaries: int = 3, replicas: int = 0, *words: str) -> Iterator[Cl
         wait_for("nodes that know each other", lambda: _acquainted(nodes))
         for number, node in enumerate(nodes[primaries:]):
             node.ask("CLUSTER", "REPLICATE", nodes[number % primaries].ask("CLUSTER", "MYID"))
-        group = Clustered(nodes, primaries)
+        group = Clustered(nodes, primaries, _user(words))
         wait_for("a Cluster that serves all slots", group.whole)
         for node in nodes[primaries:]:
             wait_for("replicas in step", lambda node=node: node.ask("ROLE")[3] == "connected")
         yield group
+
+
+def _user(words: Sequence[str]) -> str:
+    return f"lousa:{PASSWORD}@" if "--user" in words else ""
 
 
 def _acquainted(nodes: Sequence[Server]) -> bool:

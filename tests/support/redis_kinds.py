@@ -1,5 +1,7 @@
 """The kinds of Redis that a contract is held to: the embedded one, a master behind Sentinels, a Cluster.
 
+The last two are used as a user with no rights but the documented ones, and what the tests themselves ask for.
+
 A folder or a module of tests takes `connections` and `redis_url` from here, and each of its tests runs on every kind.
 """
 
@@ -11,8 +13,11 @@ from contextlib import AsyncExitStack, ExitStack
 import pytest
 from lousa.infra.connections import Connections
 from lousa.infra.embedded.supervisor import Endpoints
-from servers.valkey import clustered, watched
+from lousa.infra.redis_rights import BEHIND_SENTINELS, IN_A_CLUSTER
+from servers.valkey import clustered, least, watched
 
+_LOOKS = ("ttl", "pttl", "cluster|keyslot", "script|flush", "subscribe")
+"""What tests ask a server for, and Lousa does not."""
 _STARTED: dict[str, str] = {}
 
 
@@ -25,7 +30,11 @@ def redis_url(request: pytest.FixtureRequest, servers: Endpoints) -> str:
     if kind not in _STARTED:
         stack = ExitStack()
         request.config.add_cleanup(stack.close)
-        _STARTED[kind] = stack.enter_context(clustered() if kind == "cluster" else watched()).url
+        if kind == "cluster":
+            started = clustered(3, 0, *least(*IN_A_CLUSTER, *_LOOKS))
+        else:
+            started = watched(1, *least(*BEHIND_SENTINELS, *_LOOKS))
+        _STARTED[kind] = stack.enter_context(started).url
     return _STARTED[kind]
 
 

@@ -100,7 +100,7 @@ async def test_what_an_attempt_wrote_before_it_died_stands(path: WritePath, prin
         await asyncio.sleep(0.1)
         await path.router.remember(principal, memory, operation=memory.id, fence=claim.fence)
 
-    await asyncio.gather(journal.take([principal.tenant], "dying", 1, timedelta(seconds=5)), write())
+    await asyncio.gather(journal.take([principal.tenant], "dying", 1, timedelta(seconds=1)), write())
     await asyncio.sleep(0.01)
     assert await board.claim("t", 5) is not None  # another attempt has taken over before any relay commits
     await journal.resign("dying")
