@@ -143,7 +143,13 @@ class LangChainStore:
             gone |= found
 
     def _make(self, embeddings: object) -> object:
-        factory: Any = getattr(import_module(self._module), self._function)
+        try:
+            module = import_module(self._module)
+        except ModuleNotFoundError as error:
+            if error.name and f"{self._module}.".startswith(f"{error.name}."):
+                raise LookupError(f"there is no module {error.name!r}; is its folder in PYTHONPATH?") from error
+            raise
+        factory: Any = getattr(module, self._function)
         return factory(embeddings, self.space)
 
     async def _search(self, tenant: str, vector: Vectors, marks: Sequence[str], k: int) -> dict[UUID, float]:

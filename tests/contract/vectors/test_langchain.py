@@ -210,7 +210,14 @@ def test_an_address_without_module_and_factory_is_refused(url: str) -> None:
         LangChainStore(url, Model())
 
 
-@pytest.mark.parametrize(("url", "said"), [("langchain:no_such:f", "no_such"), ("langchain:json:no_such", "no_such")])
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("langchain:no_such:f", r"no module 'no_such'; is its folder in PYTHONPATH\?"),
+        ("langchain:json.no_such:f", r"no module 'json.no_such'"),
+        ("langchain:json:no_such", "has no attribute 'no_such'"),
+    ],
+)
 async def test_a_module_or_a_function_that_is_not_there_is_named(url: str, said: str) -> None:
     async with AsyncExitStack() as stack:
         with pytest.raises(SettingsError, match=said):
