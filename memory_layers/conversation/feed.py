@@ -267,8 +267,12 @@ class Subscription:
         known = self._reader.number  # the reader may go on while the page is under way: only what it knew before counts
         page = await self._reader.page(self.number)
         if page and page[0].number == self.number + 1:
-            self._queue.extend(change for change in page if self._wanted(change))
-            self.number = page[-1].number
+            for change in page:
+                if change.number != self.number + 1:
+                    break  # the board went ahead in the middle of the page, and the next one begins there
+                self.number = change.number
+                if self._wanted(change):
+                    self._queue.append(change)
         elif page or self.number < known:
             self._lost = True
         else:

@@ -77,3 +77,16 @@ async def test_after_a_gap_it_goes_on_from_where_the_snapshot_ends() -> None:
     place.offer(change(5))
     place.offer(change(6))
     assert await seen(place, 1) == [6]
+
+
+async def test_a_page_in_whose_middle_the_board_went_ahead_is_shown_up_to_there() -> None:
+    reader = Reader(number=1_003, last=3)
+    place = place_of(reader, 1)
+    whole = reader.page
+
+    async def page(number: int) -> list[StoredChange]:
+        return [*await whole(number), *(change(ahead) for ahead in (1_001, 1_002, 1_003))]
+
+    reader.page = page
+    assert await seen(place, 2) == [2, 3]
+    assert await place.next() is None
