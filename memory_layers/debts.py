@@ -7,7 +7,8 @@ is paid one by one.
 
 A layer in a store outside cannot be asked within the record's transaction. It is told what the record said a moment
 before, so a debt is taken off only as it was read: what changes meanwhile raises the debt's revision, and it is paid
-once more. A store that is away is left alone for a moment, and keeps no other layer waiting.
+once more. A store that is away is left alone for a moment, and keeps no other layer waiting. What this process cannot
+pay, because a layer lies elsewhere than it was set to, it leaves to those who can.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
 from ..infra import telemetry
 from ..infra.connections import Connections
-from ..infra.errors import ServerUnavailable
+from ..infra.errors import SchemaMismatch, ServerUnavailable
 from .commit import QUERIES
 from .contract import Capabilities
 from .execution import memories
@@ -48,11 +49,14 @@ class Layer(Protocol):
 
 
 class Debts:
-    """What the layers are owed, over all tenants."""
+    """What the layers are owed, over all tenants. `unpayable` names those of `layers` that others must pay for now."""
 
-    def __init__(self, connections: Connections, layers: Mapping[str, Layer]) -> None:
+    def __init__(
+        self, connections: Connections, layers: Mapping[str, Layer], unpayable: Callable[[], Collection[str]] = tuple
+    ) -> None:
         self._connections = connections
         self._layers = layers
+        self._unpayable = unpayable
         self._batch: defaultdict[str, int] = defaultdict(lambda: _FIRST)
         self._away: dict[str, float] = {}
         """Until when a store that was away is left alone."""
@@ -89,8 +93,9 @@ class Debts:
         """Pay a batch for each of these tenants and each layer, or for whoever is due; whether there may be more."""
         more = False
         for tenant in await self._debtors() if tenants is None else tenants:
+            unpayable = self._unpayable()
             for layer in self._layers:
-                if time.monotonic() >= self._away.get(layer, 0.0):
+                if layer not in unpayable and time.monotonic() >= self._away.get(layer, 0.0):
                     more |= await self._pay(tenant, layer)
         return more
 
@@ -115,6 +120,9 @@ class Debts:
                 if not self._layers[layer].capabilities.transactional:
                     await self._layers[layer].drop(tenant, list(gone))
                 await self._settle(tenant, layer, gone)  # what is no longer in the record is owed to nobody
+        except SchemaMismatch:
+            await self._give_back(tenant, layer, taken, after="0")
+            return False
         except ServerUnavailable as error:
             if self._layers[layer].capabilities.transactional:
                 raise
@@ -127,8 +135,11 @@ class Debts:
     async def _leave_alone(self, tenant: str, layer: str, taken: Collection[UUID], why: ServerUnavailable) -> None:
         self._away[layer] = time.monotonic() + _AWAY
         _LOG.warning("layer %r is away, its debts wait: %s", layer, why)
+        await self._give_back(tenant, layer, taken, after=f"{_AWAY} seconds")
+
+    async def _give_back(self, tenant: str, layer: str, taken: Collection[UUID], *, after: str) -> None:
         async with self._connections.system_transaction(tenant) as connection:
-            parameters = {"ids": list(taken), "layer": layer, "after": f"{_AWAY} seconds"}
+            parameters = {"ids": list(taken), "layer": layer, "after": after}
             await connection.execute(QUERIES["put_off"], parameters)
 
     async def _put(self, tenant: str, layer: str, batch: Sequence[Memory], owing: Mapping[UUID, int]) -> None:
@@ -136,7 +147,7 @@ class Debts:
             return
         try:
             await self.put(tenant, layer, batch, owing)
-        except ServerUnavailable:
+        except (ServerUnavailable, SchemaMismatch):
             raise
         except Exception as error:
             if len(batch) > 1:

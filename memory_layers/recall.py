@@ -14,6 +14,9 @@ Layers propose, the record decides: a hit that the caller may not see, that is s
 expired, falls out here whatever a layer says, and the next best is fetched in its place. Equal texts become one hit
 that carries the others' ids. Age and trust are mild factors in the ranking and never keep anything out.
 
+A rebuild may put another space of vectors in the place of the one that is asked: such a recall finds it closed, and
+asks once more where layer 2 lies now. Where that is not what this process was set to, it answers without likeness.
+
 A recall changes no later one, unless `touch` says that its hits are used.
 """
 
@@ -27,6 +30,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
+
+from psycopg.errors import UndefinedTable
 
 from ..infra.clock import Clock
 from ..infra.connections import Connection, Connections
@@ -111,12 +116,11 @@ class Recaller:
 
     async def recall(self, principal: Principal, query: Query) -> Recall:
         """What is known about `query`, best first, as far as `principal` may see it."""
-        await self._in_time("context", self._context.embedder.prepare(), _LOADING)
-        # The wait for the journal costs nothing beside the model's work.
-        vector, behind = await asyncio.gather(
-            self._in_time("context", self._context.embedder.query(query.text)), self._behind(principal, query)
-        )
+        vector, behind = await asyncio.gather(self._vector(query), self._behind(principal, query))
+        space = self._context.space
         hits, silent = await self._find(principal, query, vector)
+        if self._context.space != space:
+            hits, silent = await self._find(principal, query, vector)
         if query.touch and hits:
             await self._touch(principal, hits)
         return Recall(hits=hits, silent=silent, behind=behind)
@@ -128,6 +132,13 @@ class Recaller:
             found = await memories.standing(connection, kinds, now=self._clock.now())
         return tuple(_hit(1.0, Ranked(memory.id, 1.0, ()), memory, also=()) for memory in found)
 
+    async def _vector(self, query: Query) -> Vectors | None:
+        """The question's own, made while the journal is waited for; None where nothing can be compared with it."""
+        if self._context.estranged:
+            return None
+        await self._in_time("context", self._context.embedder.prepare(), _LOADING)
+        return await self._in_time("context", self._context.embedder.query(query.text))
+
     async def _behind(self, principal: Principal, query: Query) -> bool:
         return query.freshness == "acknowledged" and not await self._caught_up(principal, self._deadline)
 
@@ -135,6 +146,7 @@ class Recaller:
         self, principal: Principal, query: Query, vector: Vectors | None
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         """The hits, and the layers that were silent: everything in one transaction, unless something in it fails."""
+        vector = None if self._context.estranged else vector
         deaf = () if vector is not None else (_LAYER["dense"],)
         graph = self._knowledge.part(principal, query)
         likeness = None if vector is None else self._context.elsewhere(principal, query, vector)
@@ -235,7 +247,11 @@ class Recaller:
         """An answer, or None when there was none: one silent way leaves the others their say."""
         try:
             async with asyncio.timeout((within or self._deadline).total_seconds()):
-                return await answer
+                try:
+                    return await answer
+                except UndefinedTable:  # the space of vectors that was asked is closed
+                    await self._context.follow()
+                    return None
         except Exception as error:
             _LOG.warning("recall: %s did not answer: %s", name, type(error).__name__)
             return None

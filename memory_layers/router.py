@@ -81,7 +81,8 @@ class Router:
         self._brake = Brake(Marks.of(settings))
         self._lookout = Lookout(connections, self._brake.marks)
         self._journal = Journal(connections, self._brake, self._lookout.room)
-        self._debts = Debts(connections, _owed_to(connections, context, knowledge))
+        self._context = context
+        self._debts = Debts(connections, _owed_to(connections, context, knowledge), self._unpayable)
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
         self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
@@ -243,13 +244,20 @@ class Router:
 
     async def _project(self, tenant: str, memory: Memory, owed: tuple[str, ...]) -> tuple[str, ...]:
         """Give the memory to the layers that are owed it, together; those that do not have it when time is over."""
-        tasks = {layer: asyncio.create_task(self._pay(tenant, layer, memory)) for layer in owed}
+        others = self._unpayable()
+        tasks = {layer: asyncio.create_task(self._pay(tenant, layer, memory)) for layer in owed if layer not in others}
         for task in tasks.values():
             self._projecting.add(task)
             task.add_done_callback(self._projecting.discard)
-        await asyncio.wait(tasks.values(), timeout=self._deadline.total_seconds())
+        if tasks:
+            await asyncio.wait(tasks.values(), timeout=self._deadline.total_seconds())
         # One that is late goes on by itself; one that failed, or dies with this process, is the relay's to pay.
-        return tuple(layer for layer, task in tasks.items() if not task.done() or not task.result())
+        paid = {layer for layer, task in tasks.items() if task.done() and task.result()}
+        return tuple(layer for layer in owed if layer not in paid)
+
+    def _unpayable(self) -> tuple[str, ...]:
+        """The layers that this process cannot pay, because they lie elsewhere than it was set to."""
+        return ("context", "shown") if self._context.estranged else ()
 
     async def _pay(self, tenant: str, layer: str, memory: Memory) -> bool:
         """Whether the layer took it. It may be known when nobody asks any more, so a failure is told here."""

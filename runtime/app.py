@@ -216,11 +216,7 @@ async def open(
 
 async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitStack) -> Runtime:
     clock = given or SystemClock()
-    redis_url, postgres_url = await _addresses(settings, stack)
-    connections = Connections(redis_url, postgres_url, settings.pool_size)
-    await connections.start(stack)
-    async with connections.owner_transaction() as connection:
-        await migrate(connection)
+    connections = await connected(settings, stack)
     life = Life(settings.home / "lives")
     await life.start(stack)
     feed = Feed(connections, Marks.of(settings))
@@ -254,6 +250,16 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
         life=life,
     )
     return Runtime(settings, services, consolidation)
+
+
+async def connected(settings: Settings, stack: AsyncExitStack) -> Connections:
+    """Both servers, started or joined, with the schema up to date."""
+    redis_url, postgres_url = await _addresses(settings, stack)
+    connections = Connections(redis_url, postgres_url, settings.pool_size)
+    await connections.start(stack)
+    async with connections.owner_transaction() as connection:
+        await migrate(connection)
+    return connections
 
 
 async def _addresses(settings: Settings, stack: AsyncExitStack) -> tuple[str, str]:

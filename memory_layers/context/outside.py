@@ -11,8 +11,7 @@ before they leave, as Postgres does, so that either store finds the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...infra.connections import Connection, Connections
@@ -22,16 +21,11 @@ from ..audience import circles_of, marks_of
 from ..contract import Capabilities, Query
 from ..embedding import Embedder
 from ..records import Memory
-from .pgvector import BREADTH, QUERIES, ContextLayer
+from .pgvector import BREADTH, COUNTED, QUERIES, ContextLayer
 from .remote import Point, VectorStore
 
 if TYPE_CHECKING:
     from ..embedding import Vectors
-
-_COUNTED: LiteralString = (
-    "(SELECT tenant FROM memory WHERE tenant = current_tenant() AND status IN ('live', 'contested')"
-    " AND kind NOT IN ('block', 'decision')) AS held"
-)
 
 
 class OutsideContextLayer(ContextLayer):
@@ -39,7 +33,7 @@ class OutsideContextLayer(ContextLayer):
 
     capabilities = Capabilities(transactional=False, past=False, likeness=True)
     _paid_with_put = ""
-    _size_of = _COUNTED
+    _size_of = COUNTED
 
     def __init__(self, connections: Connections, embedder: Embedder, open_store: Callable[[int], VectorStore]) -> None:
         super().__init__(connections, embedder)
@@ -47,21 +41,29 @@ class OutsideContextLayer(ContextLayer):
         self.store = open_store(1)
         self._store = self.store.name
 
-    async def start(self, stack: AsyncExitStack) -> None:
-        """Attach to the space that serves, and open the store for it.
+    async def _enter(self, space: str) -> None:
+        """Open the store for this space.
 
         Raises:
             ServerUnavailable: the store does not answer.
             SettingsError: it cannot do what is needed.
-            SchemaMismatch: the database serves vectors of another model, or of another store.
         """
-        await super().start(stack)
-        _, _, number = self._space.partition("_")
-        self.store = self._open_store(int(number or 1))
-        await self.store.start(stack)
+        store = self.opened_for(space)
+        await store.start(self._stack)
+        await super()._enter(space)
+        self.store = store
+
+    def opened_for(self, space: str) -> VectorStore:
+        """The store as it is for the generation that a space's name tells, not yet started."""
+        _, _, number = space.partition("_")
+        return self._open_store(int(number or 1))
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Embed what is live, and make the store agree with the record."""
+        await self.here(lambda: self._agree(tenant, memories))
+        return ()
+
+    async def _agree(self, tenant: str, memories: Sequence[Memory]) -> None:
         live = await self.at_hand(tenant, [memory.id for memory in memories])
         known = {identifier: vector for identifier, vector in live.items() if vector is not None}
         if new := [memory for memory in memories if memory.id in live.keys() - known.keys()]:
@@ -73,11 +75,15 @@ class OutsideContextLayer(ContextLayer):
             await self._sent(tenant, [memory.id for memory in sent])
         if gone := [memory.id for memory in memories if memory.id not in known]:
             await self.store.remove(tenant, gone)
-        return ()
 
     async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
         """Hold no longer what the record does not know any more, here and in the store."""
-        await self.store.remove(tenant, ids)
+
+        async def dropped() -> None:
+            await self.at_hand(tenant, ())  # a space that is closed is noticed by its table alone
+            await self.store.remove(tenant, ids)
+
+        await self.here(dropped)
 
     async def missing(self, connection: Connection, ids: Collection[UUID]) -> set[UUID]:
         """Those of `ids` that should be found and lack words or a vector, young or shown."""
@@ -93,8 +99,10 @@ class OutsideContextLayer(ContextLayer):
         await super().clear(tenant)
         await self.store.clear(tenant)
 
-    def elsewhere(self, principal: Principal, query: Query, vector: Vectors) -> Elsewhere:
+    def elsewhere(self, principal: Principal, query: Query, vector: Vectors) -> Elsewhere | None:
         """The likest memories that the store shows and the caller may see; the score is the cosine."""
+        if self.estranged:
+            return None
 
         async def ask() -> Packed:
             found = await self.store.nearest(
@@ -111,7 +119,7 @@ class OutsideContextLayer(ContextLayer):
     async def let_go(self, tenant: str, ids: Collection[UUID]) -> None:
         """Our own copies of what the store shows."""
         async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
-            await connection.execute(self._query("shown"), {"ids": list(ids)})
+            await connection.execute(self._writing("shown"), {"ids": list(ids)})
 
     async def send_again(self, tenant: str, memories: Sequence[Memory], copies: Mapping[UUID, Vectors]) -> None:
         """To the store once more, from our own copies."""
@@ -121,12 +129,12 @@ class OutsideContextLayer(ContextLayer):
         """Those that are live, with the vector that was made before and is not shown yet, if there is one."""
         async with self._connections.system_transaction(tenant) as connection:
             cursor = connection.cursor(binary=True)
-            await cursor.execute(self._query("kept"), {"ids": list(ids)})
+            await cursor.execute(self._writing("kept"), {"ids": list(ids)})
             return {row[0]: None if row[1] is None else _read(row[1]) for row in await cursor.fetchall()}
 
     async def _sent(self, tenant: str, ids: Sequence[UUID]) -> None:
         async with self._connections.system_transaction(tenant, pipelined=True, durable=False) as connection:
-            await connection.execute(self._query("sent"), {"ids": list(ids), "space": self._space})
+            await connection.execute(self._writing("sent"), {"ids": list(ids), "space": self.space})
 
 
 class ReadBack:
@@ -140,9 +148,15 @@ class ReadBack:
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Look which the store shows; the others are given to it once more and stay owed."""
+        return await self._context.here(lambda: self._late(tenant, memories))
+
+    async def _late(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
+        space = self._context.space
         live = await self._context.at_hand(tenant, [memory.id for memory in memories])
         copies = {identifier: vector for identifier, vector in live.items() if vector is not None}
         shown = await self._context.store.shown(tenant, copies.keys()) if copies else set[UUID]()
+        if self._context.space != space:
+            return [memory.id for memory in memories]  # what the former store shows says nothing about this one
         if shown:
             await self._context.let_go(tenant, shown)
         late = [memory for memory in memories if memory.id in copies.keys() - shown]

@@ -4,6 +4,11 @@ Words lie in the record's own transaction, so that a memory is found by them the
 long to compute and are owed; they lie in a space, which belongs to one embedding model and one store, and a database
 that serves another space is refused, because distances between two models mean nothing.
 
+A space may be closed while it is used, once another was filled beside it (`memory_layers.rebuild`). Every space has a
+table of its own, so whoever works on a closed one meets no table, and goes on in the one that serves. Where that is of
+another model, or in another store, than this process was set to, layer 2 is estranged: it finds by words, and leaves
+vectors to those that can make them.
+
 Both are filtered in the store. Likeness: below `EXACT_BELOW` rows of a tenant every row is looked at, which is exact
 and fast enough; above it the HNSW index walks on (iterative scan) until the filters left enough, and where it still
 comes back short every row is looked at after all. Words: a memory's score is the share of the question's weight that it
@@ -16,13 +21,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, LiteralString, cast
+from typing import TYPE_CHECKING, Any, Literal, LiteralString, TypeVar, cast
 from uuid import UUID
 
+from psycopg.errors import UndefinedTable
 from psycopg.types.json import Json as JsonParameter
 
 from ...infra.connections import Connection, Connections
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
     from ..embedding import Vectors
 
 QUERIES = load_queries(__package__ or "")
+_LOG = logging.getLogger(__name__)
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 EXACT_BELOW = 10_000
@@ -57,6 +65,12 @@ _FRESH = 60.0
 _SETTLED = 3_600.0
 _UNKNOWN = -1
 _REMEMBERED = 20_000
+COUNTED: LiteralString = (
+    "(SELECT tenant FROM memory WHERE tenant = current_tenant() AND status IN ('live', 'contested')"
+    " AND kind NOT IN ('block', 'decision')) AS held"
+)
+
+T = TypeVar("T")
 
 
 class ContextLayer:
@@ -64,7 +78,7 @@ class ContextLayer:
 
     capabilities = Capabilities(transactional=True, past=False, likeness=True)
     _store = "postgres"
-    _paid_with_put: Layer | Literal[""] = "context"
+    _paid_with_put: Layer | Literal["", "rebuild"] = "context"
     _size_of: LiteralString = "{table}"
     """Where the number of a tenant's memories is counted, which says how rare a word is."""
 
@@ -74,11 +88,22 @@ class ContextLayer:
         self._lexicon = Lexicon()
         self._batches = asyncio.Lock()
         self._halfvec = 0
-        self._space = embedder.fingerprint
+        self.space = embedder.fingerprint
+        """Where vectors are sought and put: the name of a space, which is part of its table's."""
+        self.estranged = ""
+        """Why layer 2 finds by words alone: what serves by now is not what this process was set to."""
+        self._filling = False
+        self._stack = AsyncExitStack()
+        self._following = asyncio.Lock()
         self._readings = Recent[str, str](age=_SETTLED, most=_REMEMBERED)
         """How the database reads a term, whoever asks; '' is a function word to it."""
         self._frequencies = Recent[tuple[Principal, str], int](age=_FRESH, most=_REMEMBERED)
         self._sizes = Recent[Principal, int](age=_FRESH, most=_REMEMBERED)
+
+    @property
+    def store_name(self) -> str:
+        """Which store the vectors lie in."""
+        return self._store
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Attach to the space that serves, making it where none does or where it never held anything.
@@ -86,22 +111,76 @@ class ContextLayer:
         Raises:
             SchemaMismatch: it is one of another model, or in another store.
         """
+        self._stack = stack
         async with self._connections.system_transaction("") as connection:
-            ((self._halfvec,),) = await (await connection.execute(QUERIES["type"])).fetchall()
-            if await self._attach(connection):
-                return
-            await connection.execute(QUERIES["take_turns"])
-            if not await self._attach(connection):
-                await self._open_space(connection)
+            await self._know_types(connection)
+            if not (space := await self._attached(connection)):
+                await connection.execute(QUERIES["take_turns"])
+                space = await self._attached(connection) or await self._open_space(connection)
+        await self._enter(space)
 
-    async def _attach(self, connection: Connection) -> bool:
-        """Whether a space of this model in this store serves; one that is not, and was never used, makes room."""
+    async def fill(self, stack: AsyncExitStack, space: str) -> None:
+        """Work on a space that is being filled: what is put is paid to the rebuild, and nothing else is followed."""
+        self._stack, self._filling = stack, True
+        self._paid_with_put = self._paid_with_put and "rebuild"
+        async with self._connections.system_transaction("") as connection:
+            await self._know_types(connection)
+        await self._enter(space)
+
+    async def follow(self) -> None:
+        """Go on in the space that serves by now; where it is of another model or store, by words alone."""
+        async with self._following:
+            async with self._connections.system_transaction("") as connection:
+                try:
+                    space, estranged = await self._attached(connection), ""
+                except SchemaMismatch as error:
+                    space, estranged = await self._serving(connection), str(error)
+            if estranged:
+                if not self.estranged:
+                    _LOG.warning(
+                        "layer 2 was rebuilt under other settings than this process was given at its start: until it"
+                        " is restarted with the new ones it recalls by words, and leaves vectors to others (%s)",
+                        estranged,
+                    )
+                self.space, self.estranged, self._size_of = space, estranged, COUNTED
+            elif space:
+                await self._enter(space)
+
+    async def here(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do it in the space that serves; one that was closed meanwhile is followed.
+
+        Raises:
+            SchemaMismatch: layer 2 is estranged.
+        """
+        try:
+            if not self.estranged:
+                return await work()
+        except UndefinedTable:
+            if self._filling:
+                raise
+            await self.follow()
+        if self.estranged:
+            raise SchemaMismatch(self.estranged)
+        return await work()
+
+    async def _enter(self, space: str) -> None:
+        """Seek and put there from now on."""
+        self.space, self.estranged, self._size_of = space, "", type(self)._size_of
+
+    async def _know_types(self, connection: Connection) -> None:
+        ((self._halfvec,),) = await (await connection.execute(QUERIES["type"])).fetchall()
+
+    async def _serving(self, connection: Connection) -> str:
+        cursor = await connection.execute(QUERIES["spaces"])
+        return next((row[0] for row in await cursor.fetchall() if row[4] == "serving"), self.space)
+
+    async def _attached(self, connection: Connection) -> str:
+        """The space of this model in this store that serves; '' where none does, or one that was never used."""
         cursor = await connection.execute(QUERIES["spaces"])
         serving = [row for row in await cursor.fetchall() if row[4] == "serving"]
         for space, store, fingerprint, model, _, used in serving:
             if (store, fingerprint) == (self._store, self.embedder.fingerprint):
-                self._space = space
-                return True
+                return space
             if used and fingerprint != self.embedder.fingerprint:
                 raise SchemaMismatch(
                     f"this store holds vectors of {model!r}, and LOUSA_EMBEDDER now names {self.embedder.name!r}:"
@@ -112,9 +191,9 @@ class ContextLayer:
                     f"the vectors lie in {store}, and LOUSA_VECTOR_URL now names {self._store}:"
                     " set LOUSA_VECTOR_URL back, or bring them there with 'lousa rebuild context'"
                 )
-        return False
+        return ""
 
-    async def _open_space(self, connection: Connection) -> None:
+    async def _open_space(self, connection: Connection) -> str:
         cursor = await connection.execute(QUERIES["spaces"])
         taken: set[str] = set()
         for space, _, _, _, state, _ in await cursor.fetchall():
@@ -122,15 +201,16 @@ class ContextLayer:
                 await connection.execute(QUERIES["close_space"], {"space": space})
             else:
                 taken.add(space)
-        self._space = next(name for name in _names(self.embedder.fingerprint) if name not in taken)
+        space = next(name for name in _names(self.embedder.fingerprint) if name not in taken)
         parameters = {
-            "space": self._space,
+            "space": space,
             "store": self._store,
             "fingerprint": self.embedder.fingerprint,
             "model": self.embedder.name,
             "dimensions": self.embedder.dimensions,
         }
         await connection.execute(QUERIES["open_space"], parameters)
+        return space
 
     # Writing -----------------------------------------------------------------------------------------------------
 
@@ -149,7 +229,8 @@ class ContextLayer:
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Embed memories and hold words and vectors of those that are live by then; what was owed is paid with it."""
         if memories:
-            await self._hold(tenant, memories, await self._embedded([memory.text for memory in memories]))
+            vectors = await self._embedded([memory.text for memory in memories])
+            await self.here(lambda: self._hold(tenant, memories, vectors))
         return ()
 
     async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
@@ -167,7 +248,7 @@ class ContextLayer:
                 "rows": await self._words(memories),
                 "layer": self._paid_with_put,
             }
-            cursor = await connection.execute(self._query("put"), parameters)
+            cursor = await connection.execute(self._writing("put"), parameters)
             return {row[0] for row in await cursor.fetchall()}
 
     async def _embedded(self, texts: Sequence[str]) -> Vectors:
@@ -236,6 +317,7 @@ class ContextLayer:
     def part(self, principal: Principal, query: Query, vector: Vectors | None, *, words: bool = True) -> Part:
         """Likeness, unless there is no vector, and words, as a part of a statement."""
         now = time.monotonic()
+        vector = None if self.estranged else vector
         found = terms(query.text)
         names = (*found.words, *found.identifiers) if words else ()
         read_as = {name: self._readings.get(name, now) for name in names}
@@ -270,9 +352,19 @@ class ContextLayer:
         }
         return Part(self._query("find"), parameters, 5, read)
 
+    def _writing(self, name: str) -> LiteralString:
+        """A query that writes, or reads what is written on; never into another model's space.
+
+        Raises:
+            SchemaMismatch: layer 2 is estranged.
+        """
+        if self.estranged:
+            raise SchemaMismatch(self.estranged)
+        return self._query(name)
+
     def _query(self, name: str) -> LiteralString:
         # A space's name is hexadecimal digits and `_` (the database checks it), so it is as safe as a literal.
-        table = cast(LiteralString, f"memory_vector_{self._space}")
+        table = cast(LiteralString, f"memory_vector_{self.space}")
         return QUERIES[name].replace("{counted}", self._size_of).replace("{table}", table)
 
 

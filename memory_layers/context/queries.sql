@@ -25,7 +25,11 @@ WITH given AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
                         WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
 ), paid AS (
-    DELETE FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
+    -- As they were when the record was read: one that is raised at this moment, because a memory comes back, stays.
+    DELETE FROM debt USING debt AS seen
+    WHERE seen.tenant = current_tenant() AND seen.memory = ANY (%(ids)s) AND seen.layer = %(layer)s
+      AND debt.tenant = seen.tenant AND debt.memory = seen.memory AND debt.layer = seen.layer
+      AND debt.revision = seen.revision
 ), words AS (
     INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
@@ -119,6 +123,7 @@ WITH marked AS (
     UPDATE layer_space SET used = true WHERE layer = 'context' AND name = %(space)s AND NOT used
 )
 SELECT owe(ARRAY(SELECT id FROM marked), 'shown', '2 seconds')
+FROM layer_space WHERE layer = 'context' AND name = %(space)s AND state = 'serving'
 
 -- shown: The store outside shows these, so our own copies go.
 DELETE FROM {table} WHERE id = ANY (%(ids)s) AND sent_at IS NOT NULL
