@@ -10,6 +10,7 @@ import pytest
 from compose import Stack
 from lousa.infra.embedded.privileges import OURSELVES
 from lousa.infra.embedded.programs import postgres_folder
+from lousa.infra.redis_rights import RULE
 
 STACK = Stack.read()
 SERVICES = sorted(STACK.services)
@@ -60,6 +61,7 @@ def test_no_secret_is_in_the_file_and_a_missing_one_is_named() -> None:
     assert all("${" in value for name, value in told if re.search(r"PASSWORD$|_AUTH$", name))
     users = STACK.whole["configs"]["valkey_users"]["content"].splitlines()
     assert all(re.search(r" off$| nopass .*-@all \+ping$| >\$\{", user) for user in users), "no password, or a variable"
+    assert users[-1].endswith(f" {RULE} +config|get"), "no right is spare, but for the doctor's"
 
 
 def test_the_stack_runs_what_the_tests_run_on(root: Path) -> None:
