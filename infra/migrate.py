@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Mapping
 from importlib import resources
 
+from psycopg import Error
 from psycopg.abc import Query
 from psycopg.errors import FeatureNotSupported, InsufficientPrivilege, UndefinedFile, UndefinedObject
 
@@ -68,7 +69,7 @@ async def migrate(connection: Connection, *, login: str | None = None) -> list[i
                 run = await _run(connection, wanted)
             except (InsufficientPrivilege, FeatureNotSupported, UndefinedFile) as error:
                 raise SchemaMismatch(
-                    f"the database refused to the login {found.login!r} what a migration needs ({error}):"
+                    f"the database refused to the login {found.login!r} what a migration needs ({_primary(error)}):"
                     " docs/postgres.md says what its owner may have to be given, or what an administrator runs before"
                 ) from error
         if login is not None:
@@ -76,8 +77,8 @@ async def migrate(connection: Connection, *, login: str | None = None) -> list[i
                 await connection.execute(_trusted(_grant(login)))
             except (InsufficientPrivilege, UndefinedObject) as error:
                 raise SchemaMismatch(
-                    f"the login {login!r} was not let in ({error}): it has to exist, and whoever runs this has to be an"
-                    " administrator of the roles lousa_app and lousa_system"
+                    f"the login {login!r} was not let in ({_primary(error)}): it has to exist, and whoever runs this"
+                    " has to be an administrator of the roles lousa_app and lousa_system"
                 ) from error
         return run
 
@@ -102,7 +103,7 @@ def script(done: Collection[int] = (), *, login: str | None = None) -> str:
         + (f"migrations {_named(list(files))}" if files else "nothing is pending")
         + f", for a database that has had {_named(sorted(done)) if done else 'none'}.",
         "-- Run it as the role that shall own the schema: psql --dbname=… --file=…",
-        "\\set ON_ERROR_STOP on\nBEGIN;",
+        "\\set ON_ERROR_STOP on\nBEGIN;\nSET LOCAL client_min_messages = warning;",
     ]
     if files:
         has = "{" + ",".join(map(str, sorted(done))) + "}"
@@ -199,6 +200,10 @@ def _named(numbers: Collection[int]) -> str:
     if len(ordered) > 1 and ordered == list(range(ordered[0], ordered[-1] + 1)):
         return f"{ordered[0]} to {ordered[-1]}"
     return ", ".join(map(str, ordered))
+
+
+def _primary(error: Error) -> str:
+    return error.diag.message_primary or str(error)
 
 
 def _digest(sql: str) -> str:
