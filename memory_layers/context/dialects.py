@@ -37,8 +37,8 @@ class Adapted:
     """What a search is told so that it finds what carries any of these marks: the arguments beside query and k."""
     listed: bool = False
     """Marks lie in the metadata as a list, `{"lousa": ["a", "b"]}`; else as keys, `{"lousa_a": True}`."""
-    apart: bool = False
-    """The store can only filter by one mark at a time: a search each, whose answers are merged."""
+    at_once: int | None = None
+    """So many marks may be asked for in one search, 1 where a store filters by equality only: more searches, merged."""
     eventual: bool = True
     """What it acknowledged may show later."""
     fetched: bool = False
@@ -108,7 +108,7 @@ def _chroma(store: VectorStore) -> Adapted:
     def count(mark: str) -> int:
         return len(opened.get(where={KEY: {"$contains": mark}}, include=[])["ids"])
 
-    return Adapted(store, where=where, listed=True, threads=_THREADS, count=count)
+    return Adapted(store, where=where, listed=True, at_once=_CHOICES, threads=_THREADS, count=count)
 
 
 def _weaviate(store: VectorStore) -> Adapted:
@@ -130,6 +130,8 @@ def _marks(metadata: Mapping[str, Any]) -> list[str]:
 
 
 _THREADS = 8
+_CHOICES = 200
+"""Of one `$or`, which SQLite under Chroma nests so deep."""
 _KNOWN: Mapping[str, Callable[[VectorStore], Adapted]] = {
     "langchain_core.InMemoryVectorStore": _in_memory,
     "langchain_qdrant.QdrantVectorStore": _qdrant,

@@ -12,7 +12,8 @@ two spaces meet in one collection, and what others keep there is passed over.
 
 A document is a memory: it holds the memory's id instead of a text, a mark for each circle that may see it, one for
 each circle and kind, one for the tenant and one for itself. The last are what `clear` and `shown` ask for: a store of
-LangChain can neither list nor say what a search would find by now.
+LangChain can neither list nor say what a search would find by now. A memory of very many circles is offered to all of
+its tenant, and the record refuses it to those who are not among them.
 
 The store is tried at the start (`trial.py`). After that, an error of a search means that the store is away, since what
 is asked never changes in kind; an error of a write does as well, unless a search works.
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _OURS = re.compile(OURS + "([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}):([0-9a-f]{16})")
+_MANY, _CROWD = 2_000, "*"
+"""Above so many circles, a memory is in one that everybody is in: Chroma breaks for good over some 5,000 marks."""
 _PAGE = 1_000
 _MARKS = 100
 """How many marks a search for memories by themselves is told at once."""
@@ -103,10 +106,11 @@ class LangChainStore:
     ) -> list[tuple[UUID, float]]:
         if not circles or k < 1:
             return []
+        asked = [_CROWD, *sorted(circles)]
         if kinds:
-            marks = [self._mark(tenant, "kind", circle, kind) for circle in sorted(circles) for kind in sorted(kinds)]
+            marks = [self._mark(tenant, "kind", circle, kind) for circle in asked for kind in sorted(kinds)]
         else:
-            marks = [self._mark(tenant, "circle", circle) for circle in sorted(circles)]
+            marks = [self._mark(tenant, "circle", circle) for circle in asked]
         assert self._scale is not None, "start() comes first"
         found = await self._search(tenant, vector, marks, k)
         likest = sorted(((min(1.0, max(-1.0, self._scale(score))), one) for one, score in found.items()), reverse=True)
@@ -176,7 +180,7 @@ class LangChainStore:
     def _entry(self, tenant: str, point: Point) -> Entry:
         text = self._text(tenant, point.id)
         marks = [self._mark(tenant, "tenant"), self._mark(tenant, "memory", str(point.id))]
-        for circle in point.circles:
+        for circle in point.circles if len(point.circles) <= _MANY else [_CROWD]:
             marks += self._mark(tenant, "circle", circle), self._mark(tenant, "kind", circle, point.kind)
         return Entry(name=_name(text), text=text, marks=marks, vector=point.vector)
 

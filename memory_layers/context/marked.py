@@ -160,13 +160,14 @@ class Marked:
 
     async def search(self, vector: Vectors, marks: Sequence[str], k: int) -> dict[str, float]:
         """The texts of the `k` likest that carry any of these marks, with the store's own scores, its best first."""
-        how = self.how
+        how, every = self.how, list(marks)
+        at_once = how.at_once or len(every)
         text = f"{OURS}{uuid4()}"
         with self.told.telling({text: vector}):
             answers = await asyncio.gather(
                 *(
-                    self._do("similarity_search_with_score", text, k=k, **how.where(some))
-                    for some in ([[mark] for mark in marks] if how.apart else [list(marks)])
+                    self._do("similarity_search_with_score", text, k=k, **how.where(every[start : start + at_once]))
+                    for start in range(0, len(every), at_once)
                 )
             )
         found = [one for answer in answers for one in cast("list[tuple[Document, float]]", answer)]

@@ -3,6 +3,7 @@
 `named` puts a factory where `LOUSA_VECTOR_URL=langchain:…` finds it. `STORES` are the stores that the suite of
 `VectorStore` is held to: Qdrant in this process, LangChain's own store in memory, and two dialects of others on top of
 it: filters written as Pinecone, Chroma or Postgres read them, shown late; and a store that only compares for equality.
+Chroma as well, where it is installed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import count
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -141,6 +144,18 @@ def qdrant_in(client: QdrantClient, embeddings: Embeddings, space: str) -> objec
 
 
 @contextmanager
+def _chroma(patch: pytest.MonkeyPatch) -> Generator[Named]:
+    from langchain_chroma import Chroma  # pyright: ignore  # heavy (126 MB of one of its own), so not asked of everybody
+
+    with TemporaryDirectory(prefix="lousa-chroma-") as folder:
+
+        def factory(embeddings: Embeddings, space: str) -> object:
+            return Chroma(space, embeddings, persist_directory=folder)  # pyright: ignore
+
+        yield Named(url=named(factory, patch))
+
+
+@contextmanager
 def _memory(kind: type[Switched], patch: pytest.MonkeyPatch, **dialect: Any) -> Generator[Named]:
     held: dict[str, dict[str, Any]] = {}
     away: list[bool] = []
@@ -164,5 +179,6 @@ STORES: Mapping[str, Callable[[pytest.MonkeyPatch], AbstractContextManager[Named
     "langchain-qdrant": _qdrant,
     "langchain-memory": lambda patch: _memory(Switched, patch),
     "langchain-late": lambda patch: _memory(Late, patch, eventual=True),
-    "langchain-equal": lambda patch: _memory(Dictionaries, patch, where=equal, apart=True, eventual=False, threads=1),
+    "langchain-equal": lambda patch: _memory(Dictionaries, patch, where=equal, at_once=1, eventual=False, threads=1),
+    **({"langchain-chroma": _chroma} if find_spec("langchain_chroma") else {}),
 }

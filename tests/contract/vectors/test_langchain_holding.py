@@ -97,6 +97,23 @@ async def test_a_store_is_given_ids_marks_and_vectors_and_nothing_that_anyone_wr
         assert not any(word in str(one) for word in (tenant, "episodic", mark("ana")))
 
 
+async def test_a_memory_of_more_readers_than_a_store_bears_takes_little_room_and_is_offered_to_all(tenant: str) -> None:
+    held: dict[str, dict[str, Any]] = {}
+    readers = [mark(f"reader {reader}") for reader in range(2_001)]
+
+    def factory(embeddings: Embeddings, _: str) -> object:
+        return Adapted(Dictionaries(embeddings, held, []), eventual=False)
+
+    async with started(factory, Model()) as store:
+        few, many = points(1, circles=readers[1:]) + points(1, circles=readers, kind="fact")
+        await store.put(tenant, [few, many])
+        assert sorted(len(one["metadata"]) for one in held.values()) == [4, 4_002]
+        for circle, seen in ((readers[0], {many.id}), (readers[1], {few.id, many.id}), (mark("no reader"), {many.id})):
+            assert set(await found(store, tenant, ASKED, circles=[circle])) == seen
+        assert await found(store, tenant, ASKED, circles=[mark("no reader")], kinds=["semantic"]) == []
+        assert await found(store, f"{tenant}-other", ASKED, circles=readers) == []
+
+
 async def test_what_others_keep_in_the_collection_neither_shows_nor_breaks_anything(tenant: str) -> None:
     client = QdrantClient(":memory:")
     async with started(lambda embeddings, space: qdrant_in(client, embeddings, space), Model()) as store:
