@@ -132,6 +132,11 @@ class Emulator:
         with self._lock:
             self._faults.clear()
 
+    def show(self) -> None:
+        """From now on every reader sees all that was written."""
+        for space in list(self._spaces.values()):
+            space.show()
+
     def holds(self) -> dict[str, set[str]]:
         """Ids by namespace, with what no query sees yet."""
         return {name: space.ids() for name, space in list(self._spaces.items())}

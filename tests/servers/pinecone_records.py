@@ -7,6 +7,7 @@ log at a distance, and what a fetch sees at another. Ranking is exact.
 from __future__ import annotations
 
 import json
+import math
 import operator
 import threading
 import time
@@ -138,6 +139,11 @@ class Namespace:
         with self._lock:
             self._queried.catch_up(time.monotonic())
             return len(self._queried.held)
+
+    def show(self) -> None:
+        with self._lock:
+            for view in (self._queried, self._fetched):
+                view.catch_up(math.inf)
 
     def ids(self) -> set[str]:
         """What queries see once they have caught up: for tests, no reader is told this."""
