@@ -6,8 +6,9 @@ import asyncio
 import os
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,16 @@ from compose import Stack
 from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Task
 from lousa.infra.embedded.privileges import OURSELVES
 from lousa.infra.embedded.programs import postgres_folder, valkey_server
-from lousa.infra.embedded.supervisor import EmbeddedServers
 from lousa.infra.settings import load
 from lousa.runtime import doctor
+from lousa.runtime.check import Check
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, BusyLoadingError, NoPermissionError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
+from servers.pgbouncer import PORT, pooling, version
+from servers.postgres import serving, who_runs
 
 STACK = Stack.read()
 PASSWORDS = {
@@ -94,18 +97,26 @@ def valkey(tmp_path: Path) -> Iterator[Valkey]:
         server.stop()
 
 
-@pytest.fixture
-async def postgres(tmp_path: Path) -> AsyncGenerator[str]:
-    """A Postgres in which the stack's script has made the role that Lousa comes as."""
-    async with AsyncExitStack() as stack:
-        servers = EmbeddedServers(tmp_path / "home", need=frozenset({"postgres"}))
-        admin = (await servers.start(stack)).postgres_url
-        async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
-            await connection.execute(f"CREATE DATABASE {ROLE}".encode())
-        own = admin.replace("/lousa?", f"/{ROLE}?")
-        script = STACK.config("postgres_role", PASSWORDS).replace("lousa", ROLE)
-        await asyncio.to_thread(_run, script, own)
-        yield own.replace("//lousa@", f"//{ROLE}@")
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """The Postgres of the stack: its settings, and the role that its script makes; the folder where it listens."""
+    with tempfile.TemporaryDirectory(prefix="lousa-") as name, asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+
+        async def start() -> None:
+            folder = Path(name)
+            programs = postgres_folder(await who_runs(folder))
+            admin = await stack.enter_async_context(serving(programs, folder, **STACK.flags("postgres")))
+            async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
+                await connection.execute(f"CREATE DATABASE {ROLE}".encode())
+            script = STACK.config("postgres_role", PASSWORDS).replace("lousa", ROLE)
+            await asyncio.to_thread(_run, script, admin.replace("/lousa?", f"/{ROLE}?"))
+
+        try:
+            runner.run(start())
+            yield name
+        finally:
+            runner.run(stack.aclose())
 
 
 def _run(script: str, url: str) -> None:
@@ -119,6 +130,11 @@ def _run(script: str, url: str) -> None:
         env=os.environ | {"LOUSA_ROLE_PASSWORD": PASSWORDS["POSTGRES_PASSWORD"]},
     )
     assert done.returncode == 0, done.stderr
+
+
+def at(folder: str, port: int = 5432) -> str:
+    """The address of whatever listens in a folder, as Lousa would be told it."""
+    return f"postgresql://{ROLE}@/{ROLE}?host={folder}&port={port}"
 
 
 async def planner(desk: Desk, goal: Any) -> list[Task]:
@@ -138,16 +154,32 @@ async def critic(desk: Desk, findings: Outcomes) -> Accept:
     return Accept(len(findings.found))
 
 
-async def test_lousa_runs_on_the_stack_as_users_that_may_little(valkey: Valkey, postgres: str, tmp_path: Path) -> None:
+async def run(valkey: Valkey, postgres_url: str, home: Path) -> list[Check]:
+    """A pipeline on those servers, and what the doctor says of them."""
     url = f"redis://lousa:{PASSWORDS['VALKEY_PASSWORD']}@127.0.0.1:{valkey.port}"
-    settings = load(home=tmp_path / "lousa", redis_url=url, postgres_url=postgres)
+    settings = load(home=home, redis_url=url, postgres_url=postgres_url)
     async with lousa.open(settings) as runtime:
         result = await runtime.run(Pipeline(planner, workers=[count], critic=critic), ["março.txt", "june.txt"])
         assert result.decision == 2
         assert await result.board.read_all("size/*")
-        checks = [check async for check in doctor.examine(settings, runtime.services.connections)]
+        return [check async for check in doctor.examine(settings, runtime.services.connections)]
+
+
+async def test_lousa_runs_on_the_stack_as_users_that_may_little(valkey: Valkey, postgres: str, tmp_path: Path) -> None:
+    checks = await run(valkey, at(postgres), tmp_path / "lousa")
     said = {check.what: check.state for check in checks}
-    assert said["redis promises"] == "ok" and "wrong" not in said.values(), checks
+    assert said["redis promises"] == said["redis rights"] == "ok" and "wrong" not in said.values(), checks
+
+
+async def test_lousa_runs_behind_the_pooler_of_the_stack(valkey: Valkey, postgres: str, tmp_path: Path) -> None:
+    """With its settings, but for how clients are known; one that an older PgBouncer lacks is left out."""
+    told = STACK.services["pgbouncer"]["environment"]
+    apart = ("DB_", "AUTH_", "MAX_PREPARED" if version() < (1, 21) else "DB_")
+    settings = {name.lower(): value for name, value in told.items() if not name.startswith(apart)}
+    with tempfile.TemporaryDirectory(prefix="lousa-") as name:
+        async with pooling(postgres, Path(name), logins=(ROLE,), **settings) as folder:
+            checks = await run(valkey, at(folder, PORT), tmp_path / "lousa")
+    assert "wrong" not in {check.state for check in checks}, checks
 
 
 def test_nobody_comes_in_without_a_password_and_lousa_may_change_no_setting(valkey: Valkey) -> None:
@@ -168,7 +200,7 @@ def test_a_valkey_that_is_stopped_as_docker_stops_it_has_everything_again(valkey
 
 
 async def test_the_role_of_the_stack_is_no_superuser_and_owns_its_database(postgres: str) -> None:
-    async with await psycopg.AsyncConnection.connect(postgres) as connection:
+    async with await psycopg.AsyncConnection.connect(at(postgres)) as connection:
         cursor = await connection.execute(
             "SELECT r.rolsuper, r.rolbypassrls, d.datdba = r.oid FROM pg_roles AS r, pg_database AS d"
             " WHERE r.rolname = current_user AND d.datname = current_database()"
@@ -176,13 +208,8 @@ async def test_the_role_of_the_stack_is_no_superuser_and_owns_its_database(postg
         assert await cursor.fetchone() == (False, False, True)
 
 
-def test_postgres_takes_every_setting_of_the_stack(postgres: str, tmp_path: Path) -> None:
-    """Asked of the program itself, which refuses a name that it does not know and a value that it cannot use."""
-    program, data = postgres_folder(OURSELVES) / "bin/postgres", (tmp_path / "home/postgres").resolve()
-    flags = STACK.flags("postgres")
-    settings = [f"--{name}={value}" for name, value in flags.items()]
-    for name in flags:
-        done = subprocess.run([program, "-C", name, "-D", data, *settings], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    done = subprocess.run([program, "-C", "port", "-D", data, "--no_such_thing=1"], capture_output=True, text=True)
-    assert done.returncode, "what is refused shows"
+async def test_postgres_runs_with_every_setting_of_the_stack(postgres: str) -> None:
+    async with await psycopg.AsyncConnection.connect(at(postgres)) as connection:
+        for name, value in STACK.flags("postgres").items():
+            query = "SELECT current_setting(name), source FROM pg_settings WHERE lower(name) = %s"
+            assert await (await connection.execute(query, (name,))).fetchone() == (value, "command line"), name
