@@ -255,7 +255,7 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
 async def connected(settings: Settings, stack: AsyncExitStack) -> Connections:
     """Both servers, started or joined, with the schema up to date."""
     redis_url, postgres_url = await _addresses(settings, stack)
-    connections = Connections(redis_url, postgres_url, settings.pool_size)
+    connections = Connections(redis_url, postgres_url, settings.pool_size, prepare=settings.postgres_prepare)
     await connections.start(stack)
     async with connections.owner_transaction() as connection:
         await migrate(connection)

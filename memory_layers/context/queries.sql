@@ -107,7 +107,7 @@ FROM layer_space WHERE layer = 'context'
 SELECT open_vector_space(%(space)s, %(store)s, %(fingerprint)s, %(model)s, %(dimensions)s, 'serving')
 
 -- take_turns: Nobody else opens a space until this transaction ends.
-SELECT pg_advisory_xact_lock(0x6C6F757362)
+SELECT pg_advisory_xact_lock(465726436194)
 
 -- close_space: A space that holds nothing.
 SELECT close_vector_space(%(space)s)

@@ -25,7 +25,7 @@ UPDATE rebuild SET filled = true WHERE layer = %(layer)s AND holder = %(holder)s
 DELETE FROM rebuild WHERE layer = %(layer)s AND holder = %(holder)s
 
 -- take_turns: Nobody opens a space until this transaction ends.
-SELECT pg_advisory_xact_lock(0x6C6F757362)
+SELECT pg_advisory_xact_lock(465726436194)
 
 -- spaces: Where vectors lie, and where they will.
 SELECT name, store, fingerprint, model, dimensions, state FROM layer_space WHERE layer = 'context' ORDER BY created_at
