@@ -130,8 +130,8 @@ class GraphStore(Protocol):
         """The facts that have one of these keys as subject or as object."""
         ...
 
-    async def alike(self, sight: Sight, words: Sequence[str], *, most: int) -> list[str]:
-        """The keys of things whose names hold words like these, folded, the likest first."""
+    async def alike(self, sight: Sight, beginnings: Sequence[str], *, most: int) -> list[str]:
+        """The keys of things in whose names a word begins with each of these, the shortest names first."""
         ...
 
     async def revisions(self, tenant: str, ids: Collection[UUID]) -> dict[UUID, int]:

@@ -1,10 +1,13 @@
 """Which words of a text may be the name of a thing.
 
 Names are compared whole and folded: every run of a few words is looked up by equality, so no list of all things is ever
-read, and of two names that overlap the longer one counts.
+read, and of two names that overlap the longer one counts. Who does not know a name as it was written looks for it by
+how its words begin; the last third of a word may be another.
 """
 
 from __future__ import annotations
+
+import re
 
 from ..context.terms import STOP_WORDS
 from ..execution.memories import folded
@@ -12,6 +15,8 @@ from .facts import indexable
 
 _LONGEST_NAME = 8
 _WORDS_READ = 64
+_WORD = re.compile(r"[^\W_]+")
+_WORDS_ASKED = 16
 _EDGES = "\"'“”‘’«»()[]{}<>!?;:,¿¡…"
 
 
@@ -32,3 +37,13 @@ def runs(text: str) -> dict[str, list[range]]:
                 if name and not (end == start + 1 and name in STOP_WORDS):
                     found.setdefault(indexable(name), []).append(range(start, end))
     return found
+
+
+def words(key: str) -> list[str]:
+    """The words of a folded name."""
+    return _WORD.findall(key)
+
+
+def beginnings(name: str) -> list[str]:
+    """How the words of a name begin that is not known for sure, letters and digits only."""
+    return [word[: max(3, len(word) * 2 // 3)][:40] for word in words(folded(name))[:_WORDS_ASKED]]

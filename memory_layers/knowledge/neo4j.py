@@ -2,8 +2,8 @@
 
 A fact is a node, because it has an interval, a standing and readers, which relations between things could not be found
 by; `migration_*.cypher` draws the rest. Every statement is in `queries.cypher`, names and predicates are parameters,
-and every pattern names the tenant. Words for the full-text index are all that becomes part of a query language, so they
-are letters and digits only.
+and every pattern names the tenant. Beginnings of words for the full-text index are all that becomes part of a query
+language, and are letters and digits only.
 
 Writes go in batches, in managed transactions. Two writers that meet (a deadlock, a name made by both) are tried again
 here; a server that is away is left to whoever asked.
@@ -24,12 +24,13 @@ from uuid import UUID
 from ...infra.errors import SchemaMismatch, ServerUnavailable, SettingsError
 from ...infra.retry import retrying
 from ...infra.sql import load_queries
+from . import naming
 from .graph import GraphDecision, GraphFact, Run, Sight
 
 if TYPE_CHECKING:
     from neo4j import AsyncDriver, AsyncManagedTransaction, AsyncSession
 
-_QUERIES = load_queries(__package__ or "", "queries.cypher")
+QUERIES = load_queries(__package__ or "", "queries.cypher")
 _FILES = resources.files(__package__ or "")
 _BATCH = 500
 _CLEARED = 5_000
@@ -115,7 +116,7 @@ class Neo4jGraph:
             async def each(query: str, what: str, given: Sequence[object]) -> None:
                 for start in range(0, len(given), _BATCH):
                     part = given[start : start + _BATCH]
-                    result = await transaction.run(_QUERIES[query], {**fixed, what: part})
+                    result = await transaction.run(QUERIES[query], {**fixed, what: part})
                     for record in await result.fetch(1):
                         stand.extend(record["stand"])
 
@@ -123,7 +124,7 @@ class Neo4jGraph:
             await each("put_facts", "facts", rows)
             await each("put_links", "links", links)
             await each("put_decisions", "decisions", decided)
-            await each("become_things", "things", sorted(things))
+            await each("become_things", "things", [{"key": key, "words": _words(key)} for key in sorted(things)])
             return stand
 
         return _revisions(await self._write(write))
@@ -131,7 +132,7 @@ class Neo4jGraph:
     async def clear(self, tenant: str) -> None:
         """Hold nothing of a tenant any more."""
         for query in ("clear_records", "clear_terms", "clear_agents", "clear_sessions"):
-            while await self._write(_one(_QUERIES[query], tenant=tenant, most=_CLEARED)):
+            while await self._write(_one(QUERIES[query], tenant=tenant, most=_CLEARED)):
                 pass
 
     # Reading -----------------------------------------------------------------------------------------------------
@@ -151,13 +152,10 @@ class Neo4jGraph:
         (ids,) = await self._read("touching", **_seen(sight), at=sight.at, keys=sorted(keys), most=most)
         return [*map(UUID, ids)]
 
-    async def alike(self, sight: Sight, words: Sequence[str], *, most: int) -> list[str]:
-        """The keys of things whose names hold words like these, the likest first."""
-        plain = [part for word in words for part in re.findall(r"[^\W_]+", word)]
-        if not plain:
-            return []
-        asked = " ".join(f"({word}^4 {word}* {word}~)" for word in plain[:16])
-        (keys,) = await self._read("alike", **_seen(sight), words=f"+{_mark(sight.tenant)} +({asked})", most=most)
+    async def alike(self, sight: Sight, beginnings: Sequence[str], *, most: int) -> list[str]:
+        """The keys of things in whose names a word begins with each of these, the shortest names first."""
+        words = " ".join(f"+{beginning}*" for beginning in beginnings)
+        (keys,) = await self._read("alike", **_seen(sight), words=f"+{_mark(sight.tenant)} {words}", most=most)
         return keys
 
     async def revisions(self, tenant: str, ids: Collection[UUID]) -> dict[UUID, int]:
@@ -181,7 +179,7 @@ class Neo4jGraph:
         """The values of the one record that a query gives; none where it gives none."""
 
         async def read(transaction: AsyncManagedTransaction) -> list[Any]:
-            result = await transaction.run(_QUERIES[query], parameters)
+            result = await transaction.run(QUERIES[query], parameters)
             return [value for record in await result.fetch(1) for value in record.values()]
 
         async def attempt() -> list[Any]:
@@ -214,7 +212,7 @@ class Neo4jGraph:
 
     async def _migrate(self) -> None:
         """Run the numbered files that this graph has not had."""
-        wanted = _migrations()
+        wanted = migrations()
         done: dict[int, str] = await self._write(_migrated)
         if max(done, default=0) > max(wanted):
             raise SchemaMismatch(
@@ -231,11 +229,11 @@ class Neo4jGraph:
             if number not in done:
                 for statement in _statements(text):
                     await self._write(_one(statement))
-                await self._write(_one(_QUERIES["migrated"], number=number, digest=digest))
+                await self._write(_one(QUERIES["migrated"], number=number, digest=digest))
 
 
 async def _migrated(transaction: AsyncManagedTransaction) -> dict[int, str]:
-    result = await transaction.run(_QUERIES["migrations"])
+    result = await transaction.run(QUERIES["migrations"])
     return {record["number"]: record["digest"] for record in await result.fetch(10_000)}
 
 
@@ -254,7 +252,7 @@ def _met(error: BaseException) -> bool:
     return getattr(error, "code", None) is not None and str(getattr(error, "code", "")).endswith(_SOLVED)
 
 
-def _migrations() -> dict[int, str]:
+def migrations() -> dict[int, str]:
     """The migrations in this program: number → Cypher."""
     files = resources.files(__package__ or "").iterdir()
     numbered = {
@@ -274,6 +272,10 @@ def _mark(tenant: str) -> str:
     return "t" + hashlib.sha256(tenant.encode()).hexdigest()[:16]
 
 
+def _words(key: str) -> str:
+    return " ".join(naming.words(key))
+
+
 def _seen(sight: Sight) -> dict[str, object]:
     return {"tenant": sight.tenant, "circles": [*sight.circles], "now": sight.now}
 
@@ -287,8 +289,10 @@ def _fact(fact: GraphFact) -> dict[str, object]:
         "id": str(fact.id),
         "subject_key": fact.subject_key,
         "subject": fact.subject,
+        "subject_words": _words(fact.subject_key),
         "object_key": fact.object_key,
         "object": fact.object,
+        "object_words": _words(fact.object_key) if fact.thing else "",
         "thing": [fact.thing] if fact.thing else [],
         "agent": fact.agent,
         "session": [fact.session] if fact.session else [],

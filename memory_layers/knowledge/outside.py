@@ -164,6 +164,15 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
         """The same, as a recall asks it."""
         return Elsewhere(lambda: self._candidates(principal, query))
 
+    async def alike(self, connection: Connection, principal: Principal, name: str, *, most: int = 10) -> list[Entity]:
+        """The things in whose names a word begins like each word of `name`, the shortest names first."""
+        if not (beginnings := naming.beginnings(name)):
+            return []
+        keys = await self.graph.alike(self._sight(principal, None), beginnings, most=most)
+        cursor = await connection.execute(QUERIES["named"], {"keys": keys, "now": self._clock.now()})
+        known: dict[str, str] = dict(await cursor.fetchall())
+        return [Entity(key, known[key]) for key in keys if key in known]
+
     async def _candidates(self, principal: Principal, query: Query) -> Packed:
         places = naming.runs(query.text)
         runs = [Run(key=key, places=[[*span] for span in places[key]]) for key in sorted(places, key=naming.longest)]

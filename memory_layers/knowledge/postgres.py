@@ -153,6 +153,15 @@ class KnowledgeLayer:
                 entities.append(Entity(key, found[key]))
         return entities
 
+    async def alike(self, connection: Connection, principal: Principal, name: str, *, most: int = 10) -> list[Entity]:
+        """The things in whose names a word begins like each word of `name`, the shortest names first."""
+        if not (beginnings := naming.beginnings(name)):
+            return []
+        words = " & ".join(f"'{beginning}':*" for beginning in beginnings)
+        parameters = {"words": words, "now": self._clock.now(), "most": most}
+        cursor = await connection.execute(QUERIES["alike"], parameters)
+        return [Entity(*row) for row in await cursor.fetchall()]
+
     async def neighbourhood(
         self,
         connection: Connection,

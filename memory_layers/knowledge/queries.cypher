@@ -5,12 +5,12 @@ MERGE (f:Record {tenant: $tenant, id: row.id})
   ON MATCH SET f.id = row.id  // locks it before its revision is read
 FOREACH (_ IN CASE WHEN f.revision = 0 THEN [1] ELSE [] END |
   MERGE (s:Term {tenant: $tenant, key: row.subject_key})
-    SET s:Entity, s.name = row.subject, s.lookup = $mark + row.subject_key
+    SET s:Entity, s.name = row.subject, s.lookup = $mark + row.subject_words
   MERGE (o:Term {tenant: $tenant, key: row.object_key})
     ON CREATE SET o.name = row.object
   CREATE (f)-[:SUBJECT]->(s)
   CREATE (f)-[:OBJECT]->(o)
-  FOREACH (name IN row.thing | SET o:Entity, o.name = name, o.lookup = $mark + row.object_key)
+  FOREACH (name IN row.thing | SET o:Entity, o.name = name, o.lookup = $mark + row.object_words)
   MERGE (a:Agent {tenant: $tenant, name: row.agent})
   CREATE (a)-[:KNOWS]->(f)
   FOREACH (name IN row.session |
@@ -50,9 +50,9 @@ CALL (d, row) {
 RETURN collect([row.id, d.revision]) AS stand
 
 // become_things: Names that were values of something, and are things by now.
-UNWIND $things AS key
-MATCH (n:Term {tenant: $tenant, key: key}) WHERE NOT n:Entity
-SET n:Entity, n.lookup = $mark + key
+UNWIND $things AS thing
+MATCH (n:Term {tenant: $tenant, key: thing.key}) WHERE NOT n:Entity
+SET n:Entity, n.lookup = $mark + thing.words
 
 // remove: Facts and decisions, and the names that nothing else holds.
 UNWIND $ids AS id
@@ -108,13 +108,13 @@ WHERE any(circle IN f.circles WHERE circle IN $circles) AND (f.expires_at IS NUL
 WITH DISTINCT f ORDER BY f.recorded_at DESC, f.id LIMIT $most
 RETURN collect(f.id) AS ids
 
-// alike: Things by words of their names, the likest first; the query names the tenant's mark.
-CALL db.index.fulltext.queryNodes('lousa_names', $words) YIELD node AS n, score
+// alike: Things by the beginnings of words of their names, the shortest first; the query names the tenant's mark.
+CALL db.index.fulltext.queryNodes('lousa_names', $words) YIELD node AS n
 WHERE n.tenant = $tenant AND EXISTS {
   MATCH (n)<-[:SUBJECT|OBJECT]-(f:Fact {tenant: $tenant})
   WHERE any(circle IN f.circles WHERE circle IN $circles) AND (f.expires_at IS NULL OR f.expires_at > $now)
 }
-WITH n.key AS key, score ORDER BY score DESC, key LIMIT $most
+WITH n.key AS key ORDER BY size(key), key LIMIT $most
 RETURN collect(key) AS keys
 
 // revisions: What is held of some ids.

@@ -62,6 +62,15 @@ WHERE e.key = ANY (%(keys)s) AND EXISTS (
       AND f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn')
       AND (m.expires_at IS NULL OR m.expires_at > %(now)s))
 
+-- alike: Things by the beginnings of words of their names, the shortest first, of which the caller may see a fact.
+SELECT e.key, e.name FROM entity e
+WHERE words_of(e.key) @@ %(words)s::tsquery AND EXISTS (
+    SELECT FROM fact f JOIN memory m ON m.id = f.id
+    WHERE (f.subject = e.id OR f.object_key = e.key)
+      AND f.status NOT IN ('quarantined', 'withdrawn') AND m.status NOT IN ('quarantined', 'withdrawn')
+      AND (m.expires_at IS NULL OR m.expires_at > %(now)s))
+ORDER BY length(e.key), e.key COLLATE "C" LIMIT %(most)s
+
 -- touching: Facts that hold at a moment and touch any of these things, the latest first; the record has its say here too.
 SELECT f.id, s.key AS subject_key, s.name AS subject, f.predicate_name AS predicate, f.object_key, f.object,
        o.id IS NOT NULL AS leads_on, f.status = 'contested' AS contested

@@ -50,6 +50,28 @@ async def test_things_are_named_whole_folded_and_the_longest_first(layers: Layer
     ]
 
 
+async def test_a_thing_is_found_by_how_the_words_of_its_name_begin(layers: Layers, principal: Principal):
+    for name in ("São Paulo", "São Paulo Futebol Clube", "Acme S.A.", "XK-7741", "C++", "O'Hara"):
+        await layers.state(principal, name, "is", "known")
+    other = replace(principal, agent="other", session="elsewhere", execution=None)
+    await layers.state(other, "São Carlos", "is", "secret", scope="private")
+    expected = {
+        "SAO PAULA": ["São Paulo", "São Paulo Futebol Clube"],
+        "futebol são": ["São Paulo Futebol Clube"],
+        "sao carlos": [],
+        "xk 7741": ["XK-7741"],
+        "known": [],
+        "o'harra": ["O'Hara"],
+        "' | 'zz": [],
+        "+- :* ()": [],
+    }
+    async with layers.connections.transaction(principal) as connection:
+        for name, things in expected.items():
+            found = await layers.knowledge.alike(connection, principal, name)
+            assert [thing.name for thing in found] == things, name
+        assert len(await layers.knowledge.alike(connection, principal, "sao", most=1)) == 1
+
+
 async def test_signs_of_patterns_are_signs(layers: Layers, principal: Principal):
     await layers.state(principal, "A_B", "is", "known")
     assert await named(layers, principal, "AXB %  A%B _") == []
