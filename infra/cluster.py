@@ -66,8 +66,9 @@ def slot_of(words: Sequence[Any]) -> int | None:
     if name in ("EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"):
         return _slot(rest[2]) if int(rest[1]) else None
     if name in ("XREAD", "XREADGROUP"):
-        upper = [word.upper() if isinstance(word, str | bytes) else word for word in rest]
-        return _slot(rest[upper.index("STREAMS" if "STREAMS" in upper else b"STREAMS") + 1])
+        behind = 3 if name == "XREADGROUP" else 0  # a group or a consumer may be called so, too
+        place = next(at for at in range(behind, len(rest)) if rest[at] in ("STREAMS", b"STREAMS"))
+        return _slot(rest[place + 1])
     return _slot(rest[1 if name in _BEHIND_A_VERB else 0])
 
 

@@ -14,6 +14,7 @@ Sentinel under an address of one server.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, cast
@@ -24,7 +25,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoPermissionError, ReadOnlyError
+from redis.exceptions import NoPermissionError, ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from .cluster import Cluster
@@ -55,17 +56,32 @@ async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[R
         raise SettingsError(f"LOUSA_REDIS_URL={without_password(url)} cannot be used: {error}") from error
     shown = f"Redis at {without_password(url)}"
     try:
-        for server in await servers_of(commands):
-            told = cast(Mapping[str, Any], await server.info())  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-            if wrong := unusable(told, clustered=address.kind == "cluster"):
-                raise SettingsError(f"{shown} cannot be used: {wrong}")
+        if wrong := await _unusable(commands, clustered=address.kind == "cluster"):
+            raise SettingsError(f"{shown} cannot be used: {wrong}")
     except NoPermissionError as error:
         raise SettingsError(f"{shown} cannot be used: {error}: give its user the rule of docs/redis.md") from error
+    except ResponseError as error:
+        raise SettingsError(
+            f"{shown} cannot be used: {error}; redis:// is one server, redis+cluster:// is not"
+        ) from error
     except (RedisConnectionError, RedisTimeoutError, OSError) as error:
         raise ServerUnavailable(
             f"{shown} does not answer ({error}): is it running, is LOUSA_REDIS_URL right?"
         ) from error
     return commands, blocking
+
+
+async def _unusable(client: Redis, *, clustered: bool) -> str | None:
+    """Why a server in use cannot be; one of a Cluster that is away is no reason, as long as another is there."""
+    servers = await servers_of(client)
+    told = await asyncio.gather(*(server.info() for server in servers), return_exceptions=True)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+    away = [each for each in told if isinstance(each, BaseException)]
+    if len(away) == len(told):
+        raise away[0]
+    for each in told:
+        if not isinstance(each, BaseException) and (wrong := unusable(each, clustered=clustered)):
+            return wrong
+    return None
 
 
 def unusable(told: Mapping[str, Any], *, clustered: bool) -> str | None:
@@ -105,18 +121,18 @@ def _client(
     address: RedisAddress, stack: AsyncExitStack, *, max_connections: int, socket_timeout: float | None
 ) -> Redis:
     def dial(url: str, retry: Retry, **options: Any) -> BlockingConnectionPool:
-        return packing(
-            BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-                url,
-                max_connections=max_connections,
-                timeout=10,
-                socket_timeout=socket_timeout,
-                decode_responses=False,
-                retry=retry,
-                protocol=3,
-                **options,
-            )
+        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+            url,
+            max_connections=max_connections,
+            timeout=10,
+            socket_timeout=socket_timeout,
+            decode_responses=False,
+            retry=retry,
+            protocol=3,
+            **options,
         )
+        pool.connection_class(**pool.connection_kwargs)  # an option that it does not know is known of now
+        return packing(pool)
 
     either: list[type[Exception]] = [RedisConnectionError, RedisTimeoutError]
     if address.kind == "cluster":

@@ -45,6 +45,7 @@ _AWAY = (
     AskError,
 )
 _CANNOT_WRITE = ("MISCONF", "NOREPLICAS")
+_IN_A_SCRIPT = "ACL failure in script"
 _HEARD_WITHIN = 5.0
 
 
@@ -163,7 +164,7 @@ def ours(error: Exception) -> Exception:
             "the board's server has no memory left: this was refused, nothing of it was done, and sending it again is"
             " safe. 'lousa doctor' says what waits; raise maxmemory, or let a relay work off what is there"
         )
-    if isinstance(error, NoPermissionError):
+    if isinstance(error, NoPermissionError) or (isinstance(error, ResponseError) and _IN_A_SCRIPT in str(error)):
         return SettingsError(f"{error}: give the user of LOUSA_REDIS_URL the rule of docs/redis.md")
     if isinstance(error, _AWAY) or (isinstance(error, ResponseError) and str(error).startswith(_CANNOT_WRITE)):
         return ServerUnavailable(

@@ -226,10 +226,14 @@ class Clustered:
             if node.process is None:
                 continue
             with contextlib.suppress(RedisError, OSError):
-                for (first, last), served in node.ask("CLUSTER SLOTS").items():
+                for first, last, port in self.ranges(node):
                     if first <= slot <= last:
-                        return next(each for each in self.nodes if each.port == served["primary"][1])
+                        return next(each for each in self.nodes if each.port == port)
         raise AssertionError(f"nobody serves slot {slot}")
+
+    def ranges(self, node: Server) -> list[tuple[int, int, int]]:
+        """The ranges of slots, each with the port of its primary, as a node sees it."""
+        return [(first, last, primary[1]) for first, last, primary, *_ in node.ask("CLUSTER", "SLOTS")]
 
     def whole(self) -> bool:
         """Whether every living node says that all is well."""
@@ -309,28 +313,60 @@ class Tls:
 
 @asynccontextmanager
 async def speaking_tls(ports: Sequence[int], folder: Path) -> AsyncIterator[list[Tls]]:
-    """TLS before each of these ports; only for clients that show a certificate."""
+    """TLS before each of these ports, for clients that show a certificate; who does not begin with TLS passes plain."""
     authority, certificate, key = _certificates(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     context.load_verify_locations(authority)
     context.verify_mode = ssl.CERT_REQUIRED
-    async with contextlib.AsyncExitStack() as stack:
+    async with asyncio.TaskGroup() as tasks:
         found: list[Tls] = []
+        listeners: list[asyncio.Task[None]] = []
         for port in ports:
-            server = await asyncio.start_server(_passing_to(port), HOST, 0, ssl=context)
-            stack.push_async_callback(server.wait_closed)
-            stack.callback(server.close)
-            found.append(Tls(server.sockets[0].getsockname()[1], authority, certificate, key))
-        yield found
+            listener = socket.create_server((HOST, 0))
+            listener.setblocking(False)
+            listeners.append(tasks.create_task(_accept(listener, port, context)))
+            found.append(Tls(listener.getsockname()[1], authority, certificate, key))
+        try:
+            yield found
+        finally:
+            for task in listeners:
+                task.cancel()
 
 
-def _passing_to(port: int) -> Any:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _accept(listener: socket.socket, port: int, context: ssl.SSLContext) -> None:
+    loop, serving = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+    try:
+        while True:
+            client, _ = await loop.sock_accept(listener)
+            serving.add(task := asyncio.create_task(_serve(client, port, context)))
+            task.add_done_callback(serving.discard)
+    finally:
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+        listener.close()
+
+
+async def _serve(client: socket.socket, port: int, context: ssl.SSLContext) -> None:
+    loop, readable = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(client, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(client)
+    with contextlib.suppress(OSError):
+        tls = client.recv(1, socket.MSG_PEEK) == b"\x16"
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, client, ssl=context if tls else None)
+        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         to_reader, to_writer = await asyncio.open_connection(HOST, port)
-        await asyncio.gather(_pass(reader, to_writer), _pass(to_reader, writer))
-
-    return serve
+        try:
+            await asyncio.gather(_pass(reader, to_writer), _pass(to_reader, writer))
+        finally:
+            transport.abort()
+            to_writer.transport.abort()
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
