@@ -82,6 +82,10 @@ class Writer:
                 told(len(chunk))
         self.parts.append(Part(name=name, bytes=length, sha256=digest.hexdigest()))
 
+    def abandon(self) -> None:
+        """It will not be read, so nothing more is written, not even at its end."""
+        self._zip.fp = None
+
     def close(self, manifest: Manifest) -> None:
         """The manifest last, since it names every part."""
         entry = zipfile.ZipInfo(_MANIFEST)
@@ -116,7 +120,11 @@ def written(path: Path, *, force: bool) -> Generator[tuple[Writer, Callable[[Man
                 _name(Path(name), path, force)
                 return seal
 
-            yield writer, close
+            try:
+                yield writer, close
+            except BaseException:
+                writer.abandon()
+                raise
     except OSError as error:
         raise _in_words(path, error) from error
     finally:

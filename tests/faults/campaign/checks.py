@@ -151,8 +151,13 @@ async def _board(stores: Stores, witness: Witness, tenant: str, execution: str) 
         *(int(one.answer[2][2:]) for one in told.values() if one.answer is not None and _written(one)),
         0,
     )
-    numbers = set(range(1, last + 1)) if last < _MOST else {*witness.watched[execution].seen}
-    if last >= _MOST:
+    left, again = witness.restored.get(execution, (0, 0))
+    if left + max(0, last - again) < _MOST:
+        numbers = {*range(1, left + 1), *range(again + 1, last + 1)}
+        for number in sorted(witness.watched[execution].seen.keys() - numbers):
+            witness.wrong("lost", f"change {number} of {execution} was shown to a watcher, and is no more")
+    else:
+        numbers = {*witness.watched[execution].seen}
         witness.wrong("lost", f"the numbers of {execution} went ahead to {last}, as after a loss")
     for row in rows:
         if row[5] != tenant:

@@ -66,6 +66,8 @@ class Witness:
         self.repeats = 0
         self.resent = 0
         self.snapshots = 0
+        self.restored: dict[str, tuple[int, int]] = {}
+        """Boards that were restored from a backup: their last number in it, and the one they went on after."""
         self.last: dict[str, float] = {"valkey": 0.0, "postgres": 0.0}
         """When an operation that needs that server was acknowledged last."""
 
