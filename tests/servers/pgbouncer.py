@@ -55,7 +55,12 @@ def version() -> tuple[int, ...]:
 
 @asynccontextmanager
 async def pooling(
-    server_sockets: str, folder: Path, *, logins: tuple[str, ...] = (SUPERUSER,), size: int = 4, **settings: str
+    server_sockets: str,
+    folder: Path,
+    *,
+    logins: tuple[str, ...] = (SUPERUSER,),
+    size: int = 4,
+    settings: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[str]:
     """A pooler before the server that listens in `server_sockets`, while the block lasts; the folder it listens in."""
     pid_file, log = folder / "pid", folder / "log"
@@ -69,7 +74,7 @@ async def pooling(
         "max_client_conn": "500",
         "default_pool_size": str(size),
         "pidfile": str(pid_file),
-        **settings,
+        **(settings or {}),
     }
     who = await who_runs(folder)
     file = _write(folder, who, server_sockets, logins, told)

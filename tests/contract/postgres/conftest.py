@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 from lousa.infra.embedded.programs import postgres_folder
+from lousa.infra.embedded.supervisor import EmbeddedServers
 from lousa.infra.migrate import migrate
 from psycopg import AsyncConnection
 from servers import postgres
@@ -83,6 +84,18 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with asyncio.Runner() as runner:
         try:
             yield runner.run(start())
+        finally:
+            runner.run(stack.aclose())
+
+
+@pytest.fixture(scope="package")
+def redis_url() -> Iterator[str]:
+    """A Valkey of these tests' own: a relay takes up whatever journals it finds, for the database that it has."""
+    stack = AsyncExitStack()
+    home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lousa-")))
+    with asyncio.Runner() as runner:
+        try:
+            yield runner.run(EmbeddedServers(home, need=frozenset({"valkey"})).start(stack)).redis_url
         finally:
             runner.run(stack.aclose())
 

@@ -11,7 +11,6 @@ import lousa
 import psycopg
 import pytest
 from lousa import Runtime
-from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import SchemaMismatch
 from lousa.infra.migrate import known
 from lousa.infra.settings import load
@@ -23,10 +22,10 @@ ROLES = ("lousa_app", "lousa_system", "lousa_search", "lousa_listing")
 
 
 @asynccontextmanager
-async def opened(database: Database, login: str, servers: Endpoints, home: Path) -> AsyncGenerator[Runtime]:
+async def opened(database: Database, login: str, redis_url: str, home: Path) -> AsyncGenerator[Runtime]:
     settings = load(
         home=home,
-        redis_url=servers.redis_url,
+        redis_url=redis_url,
         postgres_url=database.url(login),
         embedder="hashed:embeddings",
         consolidate=False,
@@ -48,14 +47,14 @@ async def test_an_owner_who_is_no_superuser_migrates(database: Database) -> None
 
 
 async def test_a_login_that_owns_nothing_writes_recalls_and_consolidates(
-    database: Database, servers: Endpoints, tmp_path: Path
+    database: Database, redis_url: str, tmp_path: Path
 ) -> None:
     await database.migrate(let_in=RUNTIME)
     [(last,)] = await database.run(
         OWNER, "SELECT max(relname) FROM pg_class WHERE relname ~ '^ledger_entry_standard_[0-9]{6}$'"
     )
     await database.run(OWNER, f"DROP TABLE lousa.{last}")
-    async with opened(database, RUNTIME, servers, tmp_path) as runtime:
+    async with opened(database, RUNTIME, redis_url, tmp_path) as runtime:
         desk = runtime.desk()
         receipt = await desk.remember("O gato dorme no telhado", kind="semantic")
         assert (await receipt.settled()).state == "stored"
@@ -68,7 +67,7 @@ async def test_a_login_that_owns_nothing_writes_recalls_and_consolidates(
         assert "O gato dorme no telhado" not in [hit.text for hit in await desk.recall("telhado")]
         report = await runtime.consolidate()
         assert report.steps["partitions"].changed == 1
-    async with opened(database, RUNTIME, servers, tmp_path) as runtime:
+    async with opened(database, RUNTIME, redis_url, tmp_path) as runtime:
         assert [hit.text for hit in await runtime.desk().recall("Acme telefone")]
     owned = "SELECT count(*) FROM pg_shdepend WHERE refobjid = '{}'::regrole AND deptype = 'o'"
     assert await database.run(postgres.SUPERUSER, owned.format(RUNTIME)) == [(0,)]
@@ -113,7 +112,7 @@ async def test_only_months_to_come_get_a_partition(database: Database) -> None:
 
 @pytest.mark.parametrize("had", [0, 3])
 async def test_who_may_not_migrate_is_told_who_does(
-    database: Database, servers: Endpoints, tmp_path: Path, had: int, monkeypatch: pytest.MonkeyPatch
+    database: Database, redis_url: str, tmp_path: Path, had: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if had:
         with monkeypatch.context() as before:
@@ -121,19 +120,19 @@ async def test_who_may_not_migrate_is_told_who_does(
             before.setattr("lousa.infra.migrate.known", lambda: first)
             assert await database.migrate(let_in=RUNTIME) == [*first]
     with pytest.raises(SchemaMismatch, match="`lousa migrate` as the schema's owner"):
-        async with opened(database, RUNTIME, servers, tmp_path):
+        async with opened(database, RUNTIME, redis_url, tmp_path):
             pass
     assert len(await database.migrate(let_in=RUNTIME)) == len(known()) - had
-    async with opened(database, RUNTIME, servers, tmp_path) as runtime:
+    async with opened(database, RUNTIME, redis_url, tmp_path) as runtime:
         assert await runtime.executions() == []
 
 
-async def test_a_login_that_was_not_let_in_is_told_how(database: Database, servers: Endpoints, tmp_path: Path) -> None:
+async def test_a_login_that_was_not_let_in_is_told_how(database: Database, redis_url: str, tmp_path: Path) -> None:
     await database.migrate()
     await database.run(postgres.SUPERUSER, f"DROP OWNED BY {RUNTIME}", f"REVOKE lousa_app, lousa_system FROM {RUNTIME}")
     await database.run(OWNER, f"REVOKE lousa_app, lousa_system FROM {RUNTIME}")
     with pytest.raises(SchemaMismatch, match="lousa migrate --login running"):
-        async with opened(database, RUNTIME, servers, tmp_path):
+        async with opened(database, RUNTIME, redis_url, tmp_path):
             pass
 
 
