@@ -43,9 +43,10 @@ class Adapted:
     """What it acknowledged may show later."""
     fetched: bool = False
     """What is fetched by its id is also found by a search, so that fetching tells whether it is; often faster."""
-    threads: int | None = None
-    """Its blocking verbs are called in so many threads, 1 for a client that is not safe in several; None uses its
-    asynchronous verbs where it has written its own."""
+    threads: int = 8
+    """Its blocking verbs are called in so many threads; 1 for a client that is not safe in several."""
+    awaited: bool = False
+    """Its asynchronous verbs are used instead. Not all stores have written them, and some need a client for them."""
     vectors: str | None = None
     """The key of the metadata under which what is found brings its vector, where scores do not follow the cosine."""
     count: Callable[[str], int] | None = None
@@ -95,7 +96,7 @@ def _qdrant(store: VectorStore) -> Adapted:
 
     if local:
         return Adapted(store, where=where, listed=True, eventual=False, fetched=True, threads=1, count=count)
-    return Adapted(store, where=where, listed=True, threads=_THREADS, count=count)
+    return Adapted(store, where=where, listed=True, count=count)
 
 
 def _chroma(store: VectorStore) -> Adapted:
@@ -108,7 +109,7 @@ def _chroma(store: VectorStore) -> Adapted:
     def count(mark: str) -> int:
         return len(opened.get(where={KEY: {"$contains": mark}}, include=[])["ids"])
 
-    return Adapted(store, where=where, listed=True, at_once=_CHOICES, threads=_THREADS, count=count)
+    return Adapted(store, where=where, listed=True, at_once=_CHOICES, count=count)
 
 
 def _weaviate(store: VectorStore) -> Adapted:
@@ -120,7 +121,7 @@ def _weaviate(store: VectorStore) -> Adapted:
         # alpha=1: by the vector alone. Its scores are relative to the best of each answer, so vectors are asked for.
         return {"filters": by_property(KEY).contains_any(list(marks)), "alpha": 1, "include_vector": True}
 
-    return Adapted(store, where=where, listed=True, threads=_THREADS, vectors="vector")
+    return Adapted(store, where=where, listed=True, vectors="vector")
 
 
 def _marks(metadata: Mapping[str, Any]) -> list[str]:
@@ -129,7 +130,6 @@ def _marks(metadata: Mapping[str, Any]) -> list[str]:
     return cast(list[str], marks) if isinstance(marks, list) else []
 
 
-_THREADS = 8
 _CHOICES = 200
 """Of one `$or`, which SQLite under Chroma nests so deep."""
 _KNOWN: Mapping[str, Callable[[VectorStore], Adapted]] = {

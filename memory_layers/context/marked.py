@@ -4,9 +4,8 @@ LangChain's stores take texts and make the vectors themselves, with an `Embeddin
 vectors under a token each and answers a token with its vector; the token is the document's content, so nothing a
 person wrote leaves. A question is a token as well.
 
-A store that has written asynchronous verbs is asked by these; else its blocking ones run in threads of our own, so
-that a store that hangs takes no thread from the embedder. One that is not safe in several threads has one for all,
-in which its factory runs as well.
+Blocking verbs run in threads of our own, so that a store that hangs takes none from the embedder. A client that is not
+safe in several threads has one for all, in which its factory runs as well.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ class Marked:
         self._adapted = given
         if given.threads != 1:
             self._pool.shutdown(wait=False)
-            self._threads = ThreadPoolExecutor(given.threads or 8, "lousa-vectors")
+            self._threads = ThreadPoolExecutor(given.threads, "lousa-vectors")
 
     @property
     def how(self) -> Adapted:
@@ -156,7 +155,7 @@ class Marked:
         every = list(names)
         for start in range(0, len(every), _AT_ONCE):
             if await self._do("delete", every[start : start + _AT_ONCE]) is False:
-                raise ServerUnavailable(f"{type(self.how.store).__name__} says that it did not delete")
+                raise RuntimeError(f"{type(self.how.store).__name__} says that it did not delete")
 
     async def search(self, vector: Vectors, marks: Sequence[str], k: int) -> dict[str, float]:
         """The texts of the `k` likest that carry any of these marks, with the store's own scores, its best first."""
@@ -192,7 +191,7 @@ class Marked:
 
     async def _do(self, verb: str, *arguments: object, **options: object) -> object:
         store = self.how.store
-        if self.how.threads is None and _wrote(type(store), verb):
+        if self.how.awaited:
             return await _within(getattr(store, f"a{verb}")(*arguments, **options))
         return await self._in_a_thread(partial(getattr(store, verb), *arguments, **options))
 
@@ -204,12 +203,6 @@ class Marked:
     def _pool(self) -> ThreadPoolExecutor:
         assert self._threads is not None, "open() comes first"
         return self._threads
-
-
-def _wrote(kind: type[VectorStore], verb: str) -> bool:
-    """Whether a store has an asynchronous verb of its own; LangChain's takes a thread of the loop's few."""
-    verbs = ("add_documents", "add_texts") if verb == "add_documents" else (verb,)
-    return any(getattr(kind, f"a{one}") is not getattr(VectorStore, f"a{one}") for one in verbs)
 
 
 async def _within(request: Any) -> Any:

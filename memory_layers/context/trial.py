@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
@@ -69,11 +69,13 @@ class Trial:
             Unfit: the store cannot do what layer 2 needs.
             ServerUnavailable: it does not answer.
         """
-        names = [entry.name for entry in self._entries]
-        await _can("delete by id, of which some are not held", self._marked.delete(names))
+        first = self._entry(0.0, uuid4().hex[:16])
+        names = [entry.name for entry in (first, *self._entries)]
+        await self._holds([first])  # some make their collection only now; and if this one stays, it is but one
+        for _ in range(2):
+            await _can("delete by id, also what it does not hold", self._marked.delete(names))
         try:
-            length = len(self._question)
-            await _can(f"hold vectors of {length} numbers with ids and metadata", self._marked.add(self._entries))
+            await self._holds(self._entries)
             await self._finds()
             scale = await self._scores()
             await self._replaces(scale)
@@ -81,6 +83,10 @@ class Trial:
         finally:
             await self._marked.delete(names)
         return scale
+
+    async def _holds(self, entries: Sequence[Entry]) -> None:
+        what = f"hold vectors of {len(self._question)} numbers with ids and metadata"
+        await _can(what, self._marked.add(entries))
 
     async def _finds(self) -> None:
         async def found() -> bool:

@@ -178,7 +178,7 @@ def _memory(kind: type[Switched], patch: pytest.MonkeyPatch, **dialect: Any) -> 
 STORES: Mapping[str, Callable[[pytest.MonkeyPatch], AbstractContextManager[Named]]] = {
     "langchain-qdrant": _qdrant,
     "langchain-memory": lambda patch: _memory(Switched, patch),
-    "langchain-late": lambda patch: _memory(Late, patch, eventual=True),
+    "langchain-late": lambda patch: _memory(Late, patch, awaited=True),
     "langchain-equal": lambda patch: _memory(Dictionaries, patch, where=equal, at_once=1, eventual=False, threads=1),
     **({"langchain-chroma": _chroma} if find_spec("langchain_chroma") else {}),
 }

@@ -131,7 +131,7 @@ class OfOtherDimensions(Dictionaries):
         (ScoresByRank, "gives scores that follow the cosine in no known way"),
         (DeletesNothing, "does not delete by id"),
         (CannotDelete, "does not delete by id.*NotImplementedError"),
-        (ForbidsToDeleteTwice, "does not delete by id, of which some are not held: KeyError"),
+        (ForbidsToDeleteTwice, "does not delete by id, also what it does not hold: KeyError"),
         (KeepsTheFirst, "does not put in place of what was held"),
         (RefusesWhatItHolds, "does not put what it holds already: ValueError.*duplicate"),
         (ChoosesItsOwnIds, "does not put in place of what was held"),
@@ -147,7 +147,7 @@ async def test_a_store_that_cannot_do_what_is_needed_is_refused_and_left_empty(
     told = await refusal(lambda embeddings, _: Adapted(kind(embeddings, held, []), eventual=False))
     assert re.search(lacking, told), told
     assert "Adapted" in told and kind.__name__ in told
-    assert bool(held) == (kind in {DeletesNothing, ChoosesItsOwnIds})
+    assert bool(held) == (kind in {DeletesNothing, CannotDelete, ForbidsToDeleteTwice, ChoosesItsOwnIds})
 
 
 async def test_a_store_full_of_others_that_passes_over_filters_is_refused() -> None:

@@ -163,13 +163,10 @@ async def test_generations_and_tenants_are_apart_in_a_factory_that_knows_one_col
 
 async def test_a_store_that_goes_on_showing_what_was_deleted_is_cleared_when_it_no_longer_does(tenant: str) -> None:
     class Lingers(Dictionaries):
-        def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
-            asyncio.get_running_loop().call_later(0.1, super().delete, ids)
-
         async def adelete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
-            self.delete(ids)
+            asyncio.get_running_loop().call_later(0.1, self.delete, ids)
 
-    async with started(lambda embeddings, _: Adapted(Lingers(embeddings, {}, [])), Model()) as store:
+    async with started(lambda embeddings, _: Adapted(Lingers(embeddings, {}, []), awaited=True), Model()) as store:
         await put(store, tenant, points(5))
         await store.clear(tenant)
         assert await found(store, tenant, ASKED) == []
