@@ -147,7 +147,7 @@ async def test_a_store_that_cannot_do_what_is_needed_is_refused_and_left_empty(
     told = await refusal(lambda embeddings, _: Adapted(kind(embeddings, held, []), eventual=False))
     assert re.search(lacking, told), told
     assert "Adapted" in told and kind.__name__ in told
-    assert bool(held) == (kind in {DeletesNothing, CannotDelete, ForbidsToDeleteTwice, ChoosesItsOwnIds})
+    assert bool(held) == (kind in {DeletesNothing, CannotDelete, ChoosesItsOwnIds})
 
 
 async def test_a_store_full_of_others_that_passes_over_filters_is_refused() -> None:
