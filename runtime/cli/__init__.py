@@ -268,6 +268,21 @@ def migrate(
 
 
 @app.command()
+def rebuild(
+    context: typer.Context,
+    layer: Annotated[Literal["context"], typer.Argument(metavar="LAYER", help="context: vectors.")],
+    abandon: Annotated[bool, typer.Option("--abandon", help="Give up what was begun.")] = False,
+    keep_old: Annotated[bool, typer.Option("--keep-old", help="Leave what a store outside still holds.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Make a layer anew from the record, with the settings in force, while it serves."""
+    from . import rebuilding
+
+    outer = frame.of(context)
+    outer.perform(rebuilding.rebuild(outer, layer, abandon=abandon, keep_old=keep_old, json=json))
+
+
+@app.command()
 def stop(
     context: typer.Context,
     force: Annotated[bool, typer.Option("--force", help="Also while somebody uses them.")] = False,

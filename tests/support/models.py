@@ -50,3 +50,9 @@ def one() -> Words:
 
 def two() -> Words:
     return Words("two")
+
+
+def stuck() -> Words:
+    """One that never answers."""
+    gates["stuck"] = asyncio.Event()
+    return Words("stuck")
