@@ -286,9 +286,10 @@ class Emulator:
         return {"query_delay": self.delay, "fetch_delay": self.fetch_delay}
 
     def _space(self, name: str, *, make: bool = False) -> Namespace:
-        if not make and name not in self._spaces:
-            raise Refused(404, "Namespace not found", 5)
-        return self._spaces[name]
+        with self._lock:  # two first writes of a namespace make one
+            if not make and name not in self._spaces:
+                raise Refused(404, "Namespace not found", 5)
+            return self._spaces[name]
 
 
 def _told(answer: msgspec.Struct) -> dict[str, Any]:
