@@ -6,6 +6,7 @@ it can, and what stays unknown is a note.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from ..infra.redis_address import RedisAddress, parse
 from ..infra.redis_rights import lacking
 from ..infra.settings import Settings
 from ..infra.text import without_password
+from ..memory_layers.conversation.script import command
 from .check import Check
 
 _SLOTS = 16_384
@@ -27,8 +29,15 @@ _ORDER = ("ok", "note", "wrong")
 async def redis_checks(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
     """Everything about Redis that can be looked at while it answers."""
     address = parse(connections.redis_url)
-    servers = await servers_of(connections.redis)
-    told = [cast(Mapping[str, Any], await server.info()) for server in servers]  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+    everyone = await servers_of(connections.redis)
+    answers = await asyncio.gather(*(command(server, "INFO") for server in everyone), return_exceptions=True)
+    away = [answer for answer in answers if isinstance(answer, BaseException)]
+    if away:
+        yield Check(what="redis", state="wrong", said=f"{len(away)} of {len(answers)} do not answer: {away[0]}")
+    reached = [(server, answer) for server, answer in zip(everyone, answers, strict=True) if answer not in away]
+    if not reached:
+        return
+    servers, told = [server for server, _ in reached], [cast(Mapping[str, Any], answer) for _, answer in reached]
     name = "Valkey" if "valkey_version" in told[0] else "Redis"
     versions = sorted({str(each.get("valkey_version", each.get("redis_version"))) for each in told})
     where = "embedded" if settings.redis_url is None else without_password(settings.redis_url)
@@ -47,7 +56,7 @@ async def redis_checks(settings: Settings, connections: Connections) -> AsyncIte
     if address.kind == "cluster":
         yield await _coverage(servers)
     if settings.redis_url is not None:
-        denied = await lacking(connections.redis)
+        denied = await lacking(servers[0])
         if denied:
             lacks = f"its user may not use {', '.join(denied)}: give it the rule of docs/redis.md"
             yield Check(what="redis rights", state="wrong", said=lacks)

@@ -123,9 +123,10 @@ async def at_once(client: Redis, *commands: tuple[Word, ...], raising: bool = Tr
     for words in commands:
         pipeline.execute_command(*words)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
     try:
-        return cast(list[object], await pipeline.execute(raise_on_error=raising))
+        replies = cast(list[object], await pipeline.execute(raise_on_error=raising))
     except (RedisError, OSError) as error:
         raise ours(error) from error
+    return [ours(reply) if isinstance(reply, Exception) else reply for reply in replies]
 
 
 async def _send(client: Redis, *words: Word) -> object:
