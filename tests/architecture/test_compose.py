@@ -1,4 +1,4 @@
-"""The production stack says of every service what may not be left to chance, and the docs say what it asks for."""
+"""The production stack says of every service what may not be left to chance."""
 
 from __future__ import annotations
 
@@ -89,12 +89,3 @@ def test_a_pool_fits_into_the_connections_of_postgres() -> None:
     pool = STACK.services["pgbouncer"]["environment"]
     most = int(pool["DEFAULT_POOL_SIZE"]) + int(pool["RESERVE_POOL_SIZE"])
     assert most + 3 < int(STACK.flags("postgres")["max_connections"]), "three are kept for superusers"
-
-
-def test_every_variable_and_port_of_the_stack_is_documented(root: Path) -> None:
-    page = (root / "docs/production.md").read_text(encoding="utf-8")
-    asked = {name for name, _ in STACK.variables()}
-    assert set(re.findall(r"^\| `(\w+_PASSWORD)`", page, re.M)) == asked
-    ports = {port.split(":")[1] for service in STACK.services.values() for port in service["ports"]}
-    assert {port for port in ports if f"127.0.0.1:{port}" not in page} == set()
-    assert {service["image"] for service in STACK.services.values() if f"`{service['image']}`" not in page} == set()
