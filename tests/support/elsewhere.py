@@ -1,8 +1,8 @@
 """Where layers 2 and 3 lie in a test: in the embedded Postgres, or in stores outside, each with a database of its own.
 
 A module says with `STORES = EVERY_STORE` that its tests run on each; its fixtures `connections`, `principal` and
-`layers` are then those of the arrangement. Vectors outside lie in Pinecone's emulator, which shows a write late; graphs
-outside in real servers of Neo4j's long-term line and of its current one.
+`layers` are then those of the arrangement. Vectors outside lie in Pinecone's emulator, which shows a write late, or in
+Qdrant by way of LangChain; graphs outside in real servers of Neo4j's long-term line and of its current one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from langchain_stores import STORES as LANGCHAIN_STORES
 from lousa.infra.connections import Connections
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.migrate import migrate
@@ -27,7 +28,7 @@ LATE = timedelta(milliseconds=50)
 """How late the emulator shows a write."""
 
 EVERY_GRAPH = ("embedded", "neo4j", "neo4j_current")
-EVERY_STORE = ("embedded", "pinecone")
+EVERY_STORE = ("embedded", "pinecone", "langchain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +62,24 @@ def pinecone() -> Iterator[Emulator]:
         yield emulator
 
 
+@pytest.fixture(scope="session")
+def langchain() -> Iterator[str]:
+    """The address of Qdrant in this process, as a LangChain store."""
+    with pytest.MonkeyPatch.context() as patch, LANGCHAIN_STORES["langchain-qdrant"](patch) as store:
+        yield store.url
+
+
 @pytest.fixture
 async def stores(request: pytest.FixtureRequest, servers: Endpoints, arranged: dict[str, Stores]) -> Stores:
     """The arrangement of this test; the embedded one, where it asks for none."""
     name: str = getattr(request, "param", "embedded")
     if name not in arranged:
-        outside = request.getfixturevalue(name if name == "pinecone" else f"{name}_url")
+        outside = request.getfixturevalue(name if name in EVERY_STORE else f"{name}_url")
         url = await fresh_database(servers, f"lousa_{name}")
         if isinstance(outside, Emulator):
             arranged[name] = Stores(postgres_url=url, vector_url=outside.url, emulator=outside)
+        elif name in EVERY_STORE:
+            arranged[name] = Stores(postgres_url=url, vector_url=outside)
         else:
             arranged[name] = Stores(postgres_url=url, graph_url=outside)
     return arranged[name]
