@@ -198,7 +198,7 @@ class Router:
                 lambda: self._connections.transaction(principal, pipelined=True),
                 principal,
                 [write],
-                due_after=self._deadline * 5,
+                due_after=timedelta(0) if self._unpayable() else self._deadline * 5,
                 along=along,
             )
             return outcome

@@ -193,8 +193,6 @@ async def test_who_serves_under_former_settings_goes_on_by_words_and_leaves_vect
         assert await former.desk().recall("quarry well deep", k=2)
         assert len(await live(former)) == len(SUBJECTS) + 2
         async with world.open("models:two") as newer:
-            async with newer.services.connections.owner_transaction() as connection:
-                await connection.execute("UPDATE lousa.debt SET due_at = clock_timestamp()")  # time passes
             await settled(newer)
             assert await vectors(newer) == await live(newer)
             texts, silent = await likeness(newer, "the quarry is deep")

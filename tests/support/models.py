@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy
 
-DIMENSIONS = 64
+DIMENSIONS = int(os.environ.get("LOUSA_TEST_DIMENSIONS", "64"))
 calls: Counter[str] = Counter()
 gates: dict[str, asyncio.Event] = {}
 free: Counter[str] = Counter()
