@@ -84,14 +84,15 @@ class Household:
     async def start(self) -> None:
         """Listen, and start the nursery."""
         self._listener = await asyncio.start_unix_server(self._accept, self._socket, limit=2**22)
-        self._nursery = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(Path(__file__).with_name("nursery.py")),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log.open("ab"),
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
+        with self.log.open("ab") as log:
+            self._nursery = await asyncio.create_subprocess_exec(
+                sys.executable,
+                str(Path(__file__).with_name("nursery.py")),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
 
     async def close(self, *, kindly: bool) -> None:
         """End every child and both servers; kindly, if they have settled."""
