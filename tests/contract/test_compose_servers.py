@@ -34,6 +34,7 @@ from servers.postgres import serving, who_runs
 STACK = Stack.read()
 PASSWORDS = {
     "VALKEY_PASSWORD": "valkeySecret1",
+    "VALKEY_ADMIN_PASSWORD": "valkeyAdminSecret1",
     "POSTGRES_PASSWORD": "postgresSecret1",
     "POSTGRES_ADMIN_PASSWORD": "adminSecret1",
     "NEO4J_PASSWORD": "neo4jSecret1",
@@ -78,7 +79,8 @@ class Valkey:
 
     def ask(self, user: str | None, *words: str) -> Any:
         """One command, as the user; as nobody for None."""
-        password = {"health": "none", "lousa": PASSWORDS["VALKEY_PASSWORD"], None: None}[user]
+        known = {"lousa": PASSWORDS["VALKEY_PASSWORD"], "admin": PASSWORDS["VALKEY_ADMIN_PASSWORD"], "health": "none"}
+        password = known[user] if user else None
         at_once = Retry(NoBackoff(), 0)  # a wrong password is a lost connection to the driver, and tried again
         client: Any = Redis(
             host="127.0.0.1", port=self.port, username=user, password=password, decode_responses=True, retry=at_once
@@ -177,7 +179,7 @@ async def test_lousa_runs_behind_the_pooler_of_the_stack(valkey: Valkey, postgre
     apart = ("DB_", "AUTH_", "MAX_PREPARED" if version() < (1, 21) else "DB_")
     settings = {name.lower(): value for name, value in told.items() if not name.startswith(apart)}
     with tempfile.TemporaryDirectory(prefix="lousa-") as name:
-        async with pooling(postgres, Path(name), logins=(ROLE,), **settings) as folder:
+        async with pooling(postgres, Path(name), logins=(ROLE,), settings=settings) as folder:
             checks = await run(valkey, at(folder, PORT), tmp_path / "lousa")
     assert "wrong" not in {check.state for check in checks}, checks
 
@@ -190,6 +192,10 @@ def test_nobody_comes_in_without_a_password_and_lousa_may_change_no_setting(valk
     for refused in (("CONFIG", "SET", "appendonly", "no"), ("FLUSHALL",), ("SET", "others", "1"), ("KEYS", "*")):
         with pytest.raises(NoPermissionError):
             valkey.ask("lousa", *refused)
+
+
+def test_an_administrator_may_hold_writes_for_a_backup(valkey: Valkey) -> None:
+    assert valkey.ask("admin", "CLIENT", "PAUSE", "100", "WRITE") and valkey.ask("admin", "CLIENT", "UNPAUSE")
 
 
 def test_a_valkey_that_is_stopped_as_docker_stops_it_has_everything_again(valkey: Valkey) -> None:
