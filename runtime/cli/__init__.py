@@ -251,9 +251,7 @@ def restore(
 @app.command()
 def migrate(
     context: typer.Context,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Print what is pending as a script for psql.")
-    ] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Print what is pending as a script for psql.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Say what is pending.")] = False,
     login: Annotated[
         str | None, typer.Option(metavar="NAME", help="Let this login in, which owns nothing and may then run Lousa.")
