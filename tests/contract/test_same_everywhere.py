@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import lousa
@@ -243,7 +243,7 @@ class Pair:
             if reads.endswith("h pass"):
                 await act(here)  # the clock is theirs together
                 continue
-            one, other = await asyncio.gather(act(here), act(there))
+            one, other = cast(tuple[Any, Any], await asyncio.gather(act(here), act(there)))
             assert not (found := differs(one, other)), f"operation {number}, {reads}: {found}"
 
 
