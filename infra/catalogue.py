@@ -1,7 +1,7 @@
 """What the catalogues of a Postgres database tell of what Lousa needs: version, extensions, and who the login is there.
 
 What is missing is said in words that name the way out, because whoever opens Lousa is often not who may change the
-server. `migrate` refuses on the first of them, `lousa doctor` shows them all.
+server.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Connections:
         """
         self.redis, self.blocking_redis = await open_redis(self.redis_url, self.pool_size, stack)
         self._pool = self._postgres("lousa", self.pool_size)
-        self._system_pool = self._postgres("lousa system", max(2, self.pool_size // 2))
+        self._system_pool = self._postgres("lousa system", system_pool_size(self.pool_size))
         try:
             for pool in (self._system_pool, self._pool):
                 stack.push_async_callback(pool.close)
@@ -202,6 +202,11 @@ class Connections:
         except OperationalError as error:
             return f" ({' '.join(str(error).split())})"
         return ""
+
+
+def system_pool_size(pool_size: int) -> int:
+    """How many connections the relay and the jobs have besides."""
+    return max(2, pool_size // 2)
 
 
 def _of(principal: Principal) -> tuple[str | Collection[str], ...]:

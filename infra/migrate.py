@@ -127,8 +127,8 @@ def script(done: Collection[int] = (), *, login: str | None = None) -> str:
 
 async def _state(connection: Connection, wanted: Mapping[int, str]) -> tuple[Catalogue, dict[int, str]]:
     found = await look(connection)
-    for flaw in found.flaws():
-        raise SchemaMismatch(f"this database cannot be used: {flaw}")
+    if flaws := found.flaws():
+        raise SchemaMismatch(f"this database cannot be used: {'; '.join(flaws)}")
     done = await _done(connection, found) if found.migrated else {}
     _refuse_others(done, wanted)
     return found, done

@@ -20,7 +20,6 @@ from psycopg.rows import dict_row
 
 from ..infra.connections import Connections
 from ..infra.errors import LousaError
-from ..infra.migrate import known
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
 from ..infra.text import without_password
@@ -28,6 +27,7 @@ from ..memory_layers.conversation.keys import board_keys
 from ..memory_layers.embedding import load as load_embedder
 from .check import Check
 from .deserted import deserted
+from .doctor_postgres import postgres_checks
 from .doctor_redis import redis_checks
 
 Row = Mapping[str, Any]
@@ -103,24 +103,12 @@ def _space(settings: Settings) -> Check:
 
 
 async def _postgres(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
-    async with connections.owner_transaction() as connection:
+    async with connections.system_transaction("") as connection:
         cursor = connection.cursor(row_factory=dict_row)
         schema = cast(Row, await (await cursor.execute(_QUERIES["schema"])).fetchone())
         models = cast("list[Row]", await (await cursor.execute(_QUERIES["models"])).fetchall())
-    where = "embedded" if settings.postgres_url is None else without_password(settings.postgres_url)
-    yield Check(
-        what="postgres", state="ok", said=f"PostgreSQL {schema['version']} with pgvector {schema['vector']}, {where}"
-    )
-    off = [name for name in ("fsync", "synchronous_commit", "full_page_writes") if schema[name] == "off"]
-    if off:
-        said = f"{', '.join(off)} off: a crash loses what was committed; set to on"
-        yield Check(what="postgres promises", state="wrong", said=said)
-    else:
-        yield Check(what="postgres promises", state="ok", said="what is committed is on disk")
-    newest = max(known())
-    yield Check(
-        what="schema", state="ok" if schema["schema"] == newest else "wrong", said=f"{schema['schema']} of {newest}"
-    )
+    for check in postgres_checks(settings, connections, schema):
+        yield check
     yield embedder_check(settings, models)
 
 

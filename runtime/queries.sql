@@ -1,10 +1,18 @@
--- schema: the newest migration, the extension's version, and what the server promises about a commit
+-- schema: the newest migration, what the server is and promises about a commit, who the login is, whether letters beyond
+-- ASCII have a case here, and how many connections there are
 SELECT (SELECT max(number) FROM lousa.migration) AS schema,
        (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
        current_setting('server_version') AS version,
        current_setting('fsync') AS fsync,
        current_setting('synchronous_commit') AS synchronous_commit,
-       current_setting('full_page_writes') AS full_page_writes
+       current_setting('full_page_writes') AS full_page_writes,
+       session_user::text AS login,
+       (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS superuser,
+       (SELECT pg_has_role(session_user, relowner, 'USAGE') FROM pg_class
+        WHERE oid = 'lousa.migration'::regclass) AS owns,
+       lower('ÉЖ') = 'éж' AS cases,
+       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer AS most,
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS taken
 
 -- models: the embedding models whose vectors this database holds
 SELECT fingerprint, model AS name, dimensions, store FROM lousa.layer_space
