@@ -53,6 +53,8 @@ _WITHOUT_KEY = frozenset(
 )
 _BEHIND_A_VERB = frozenset(("MEMORY", "OBJECT", "XGROUP", "XINFO"))
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_NEAR = 3.0
+"""Seconds within which a node says where the slots lie, if it says anything."""
 Words = tuple[Any, ...]
 
 
@@ -91,7 +93,7 @@ class Cluster(Redis):
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:
         """The reply, from the node that holds the key; without a key from any that holds some."""
-        slot, ends, pause = slot_of(words), monotonic() + self._patience, _FIRST_PAUSE
+        slot, begun, pause = slot_of(words), monotonic(), _FIRST_PAUSE
         while True:
             try:
                 client = await self._at(slot)
@@ -101,13 +103,16 @@ class Cluster(Redis):
                     return await self._asking(error, words)
             except MovedError as error:
                 self._moved(error)
-                if monotonic() > ends:
+                if monotonic() - begun > self._patience:
                     raise
+            except asyncio.CancelledError:
+                self._stale = True  # whoever lost patience may have waited for a node that hangs
+                raise
             except _FINAL:
                 raise
             except _PASSING:
                 self._stale = True
-                if monotonic() > ends:
+                if monotonic() - begun > self._patience:
                     raise
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
@@ -121,7 +126,7 @@ class Cluster(Redis):
     async def travel(self, commands: Sequence[Words]) -> list[Any]:
         """The reply of each command, or its error: one trip to each node that they need, all at the same time."""
         replies: list[Any] = [None] * len(commands)
-        todo, ends, pause = list(range(len(commands))), monotonic() + self._patience, _FIRST_PAUSE
+        todo, begun, pause = list(range(len(commands))), monotonic(), _FIRST_PAUSE
         while todo:
             later: list[int] = []
             for index, reply in await self._legs([(index, commands[index]) for index in todo]):
@@ -138,7 +143,7 @@ class Cluster(Redis):
                 elif isinstance(replies[index], (*_PASSING, AskError)) and not isinstance(replies[index], _FINAL):
                     self._stale = True
                     later.append(index)
-            if not later or monotonic() > ends:
+            if not later or monotonic() - begun > self._patience:
                 break
             todo = later
             await asyncio.sleep(pause)
@@ -234,7 +239,8 @@ class Cluster(Redis):
             last: Exception = RedisConnectionError("the Cluster has no nodes")
             for node in dict.fromkeys((*known, *self._seeds, *self._nodes)):
                 try:
-                    [told] = await _trip(self._client(node), [("CLUSTER", "SLOTS")], raising=True)
+                    async with asyncio.timeout(_NEAR):
+                        [told] = await _trip(self._client(node), [("CLUSTER", "SLOTS")], raising=True)
                 except _PASSING as error:
                     last = error
                     continue

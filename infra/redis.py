@@ -25,7 +25,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoPermissionError, ReadOnlyError, ResponseError
+from redis.exceptions import NoPermissionError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from .cluster import Cluster
@@ -73,7 +73,7 @@ async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[R
 
 async def _unusable(client: Redis, *, clustered: bool) -> str | None:
     """Why a server in use cannot be; one of a Cluster that is away is no reason, as long as another is there."""
-    servers = await servers_of(client)
+    servers = await client.primaries() if isinstance(client, Cluster) else [client]
     told = await asyncio.gather(*(server.info() for server in servers), return_exceptions=True)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
     away = [each for each in told if isinstance(each, BaseException)]
     if len(away) == len(told):
@@ -108,13 +108,31 @@ def give_up(*clients: Redis) -> None:
 
 
 async def servers_of(client: Redis) -> Sequence[Redis]:
-    """The clients of all servers that hold keys."""
-    return await client.primaries() if isinstance(client, Cluster) else (client,)
+    """The clients of all servers that hold keys.
+
+    Raises:
+        ServerUnavailable: no node of the Cluster says which.
+    """
+    if not isinstance(client, Cluster):
+        return (client,)
+    try:
+        return await client.primaries()
+    except (RedisError, OSError) as error:
+        raise ServerUnavailable(f"no node of the Redis Cluster says who holds its slots ({error})") from error
 
 
 async def server_of(client: Redis, key: str) -> Redis:
-    """The client of the server that holds `key`, and whose clock it lives by."""
-    return await client.holder(key) if isinstance(client, Cluster) else client
+    """The client of the server that holds `key`, and whose clock it lives by.
+
+    Raises:
+        ServerUnavailable: no node of the Cluster says which, or none does.
+    """
+    if not isinstance(client, Cluster):
+        return client
+    try:
+        return await client.holder(key)
+    except (RedisError, OSError) as error:
+        raise ServerUnavailable(f"no node of the Redis Cluster holds {key!r} ({error})") from error
 
 
 def _client(

@@ -7,6 +7,7 @@ raises is a fault of ours and passes through.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha1
@@ -150,7 +151,8 @@ async def hearing(client: Redis, channel: str) -> AsyncGenerator[Callable[[float
             return told["data"] if told is not None and told["type"] in ("message", "subscribe") else None
 
         try:
-            await heard.subscribe(channel)  # pyright: ignore[reportUnknownMemberType]
+            async with asyncio.timeout(_HEARD_WITHIN):
+                await heard.subscribe(channel)  # pyright: ignore[reportUnknownMemberType]
         except (RedisError, OSError) as error:
             raise ours(error) from error
         if await next_message(_HEARD_WITHIN) is None:

@@ -13,6 +13,7 @@ from lousa.infra.errors import ServerUnavailable
 from lousa.infra.ids import new_id
 from lousa.infra.redis import server_of, servers_of
 from lousa.memory_layers import fencing
+from lousa.memory_layers.conversation import feed as feeds
 from lousa.memory_layers.conversation.board import Board, Written
 from lousa.memory_layers.conversation.claims import Fence
 from lousa.memory_layers.conversation.keys import board_keys, journal_key
@@ -114,6 +115,27 @@ async def test_a_primary_that_dies_takes_nothing_along_that_its_replica_had(ente
             assert kept == {f"{when}/{number}": number for when in ("before", "after") for number in range(COUNT)}
             assert await watching == list(range(1, 2 * COUNT + 1))
             assert isinstance(await (await process.board()).write("a", 1), Written)
+
+
+async def test_a_primary_that_hangs_is_left_by_those_who_write_and_those_who_watch(
+    entering: Entering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "_BLOCK", 1.0)
+    monkeypatch.setattr(feeds, "_GRACE", 1.0)
+    with clustered(3, 1) as doomed:
+        async with entering(doomed.url) as process:
+            board = await process.board()
+            watching = asyncio.create_task(all_changes(board, 1 + COUNT))
+            assert isinstance(await board.write("a", 1), Written)
+            primary = doomed.holder(slot(board, process))
+            wait_for("replicas in step", lambda: in_step(primary))
+            primary.hang()
+            try:
+                await asyncio.gather(*(board.write(f"f{number}", number) for number in range(COUNT)))
+                assert await watching == list(range(1, COUNT + 2))
+            finally:
+                primary.go_on()
+            assert len(await board.read_all()) == COUNT + 1
 
 
 async def test_journals_of_all_nodes_are_read_and_each_entry_is_got_once(
