@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, LiteralString
 
 import pytest
-from elsewhere import EVERY_STORE
 from lousa.infra.errors import BadInput
 from lousa.infra.identity import Principal
 from lousa.infra.settings import Settings
@@ -19,7 +18,7 @@ from lousa.memory_layers.records import Fact, MemoryKind
 
 from .conftest import TODAY, Layers
 
-STORES = EVERY_STORE
+STORES = ("embedded", "pinecone")
 
 if TYPE_CHECKING:
     from lousa.memory_layers.embedding import Vectors
