@@ -24,8 +24,8 @@ from redis.asyncio.connection import Connection
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.exceptions import AuthenticationError, NoPermissionError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoPermissionError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from .cluster import Cluster
@@ -37,8 +37,17 @@ from .text import without_password
 OLDEST = (7, 0)
 PATIENCE = 12.0
 """Seconds in which a failover should be over: so long a command waits for one."""
+_TRIES = 8
 _NEAR = 2.0
 """Seconds within which a Sentinel or a node answers, if it does."""
+
+
+class _Patience(Retry):
+    """Tries again what may pass. A wrong password stays wrong."""
+
+    async def call_with_retry(self, *told: Any, **options: Any) -> Any:
+        options["is_retryable"] = lambda error: not isinstance(error, AuthenticationError)  # pyright: ignore[reportUnknownLambdaType]
+        return await super().call_with_retry(*told, **options)  # pyright: ignore[reportUnknownMemberType]
 
 
 async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[Redis, Redis]:
@@ -58,8 +67,8 @@ async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[R
     try:
         if wrong := await _unusable(commands, clustered=address.kind == "cluster"):
             raise SettingsError(f"{shown} cannot be used: {wrong}")
-    except NoPermissionError as error:
-        raise SettingsError(f"{shown} cannot be used: {error}: give its user the rule of docs/redis.md") from error
+    except (NoPermissionError, AuthenticationError) as error:
+        raise SettingsError(f"{shown} cannot be used: {error}: docs/redis.md says what its user needs") from error
     except ResponseError as error:
         raise SettingsError(
             f"{shown} cannot be used: {error}; redis:// is one server, redis+cluster:// is not"
@@ -157,12 +166,12 @@ def _client(
 
         def node(at: Node) -> Redis:
             # Once more for a connection that went stale in the pool; what else fails, the Cluster answers for.
-            once = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
+            once = _Patience(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
             return Redis.from_pool(dial(address.of(at), once, socket_connect_timeout=_NEAR))
 
         client: Redis = Cluster(address.nodes, node, PATIENCE)
     elif address.kind == "sentinel":
-        retry = Retry(ExponentialBackoff(cap=1.0, base=0.02), 6 + int(PATIENCE))
+        retry = _Patience(ExponentialBackoff(cap=1.0, base=0.02), 6 + int(PATIENCE))
         pool = dial(address.of(("master", 0)), retry, retry_on_error=either, socket_connect_timeout=_NEAR)
         sentinels = [_sentinel(address.of_sentinel(each)) for each in address.nodes]
         for sentinel in sentinels:
@@ -171,7 +180,7 @@ def _client(
         asked.sentinels = sentinels
         client = Redis.from_pool(_at_the_master(pool, lambda: _master(asked, address.master)))
     else:
-        retry = Retry(ExponentialBackoff(cap=1.0, base=0.02), 8)
+        retry = _Patience(ExponentialBackoff(cap=1.0, base=0.02), _TRIES)
         client = Redis.from_pool(dial(address.url, retry, retry_on_error=either))
     stack.push_async_callback(client.aclose)
     return client
