@@ -81,7 +81,7 @@ class Router:
         self._brake = Brake(Marks.of(settings))
         self._lookout = Lookout(connections, self._brake.marks)
         self._journal = Journal(connections, self._brake, self._lookout.room)
-        self._context = context
+        self._context, self._knowledge = context, knowledge
         self._debts = Debts(connections, _owed_to(connections, context, knowledge), self._unpayable)
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
@@ -257,7 +257,8 @@ class Router:
 
     def _unpayable(self) -> tuple[str, ...]:
         """The layers that this process cannot pay, because they lie elsewhere than it was set to."""
-        return ("context", "shown") if self._context.estranged else ()
+        likeness = ("context", "shown") if self._context.estranged else ()
+        return likeness if self._knowledge.payable else (*likeness, "knowledge")
 
     async def _pay(self, tenant: str, layer: str, memory: Memory) -> bool:
         """Whether the layer took it. It may be known when nobody asks any more, so a failure is told here."""

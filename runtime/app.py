@@ -38,9 +38,11 @@ from ..memory_layers.execution.artifacts import Artifacts
 from ..memory_layers.execution.effects import Effects
 from ..memory_layers.execution.executions import Execution, Executions
 from ..memory_layers.execution.transcript import Transcript
-from ..memory_layers.knowledge.postgres import KnowledgeLayer
+from ..memory_layers.knowledge.outside import OutsideKnowledgeLayer
+from ..memory_layers.knowledge.stores import knowledge_layer
 from ..memory_layers.policy import table
 from ..memory_layers.pressure import Marks
+from ..memory_layers.rebuild.graph import Adoption
 from ..memory_layers.recall import Recaller
 from ..memory_layers.router import Router
 from . import execution as executing
@@ -223,8 +225,10 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
     await feed.start(stack)
     context = context_layer(connections, embedding.load(settings.embedder), settings.vector_url)
     await context.start(stack)
-    knowledge = KnowledgeLayer(connections, clock=clock)
+    knowledge = knowledge_layer(connections, settings.graph_url, clock=clock, deadline=settings.deadline)
     await knowledge.start(stack)
+    if isinstance(knowledge, OutsideKnowledgeLayer):
+        await Adoption(connections, knowledge).start(stack)
     policy = table()
     router = Router(connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings)
     await router.start(stack)

@@ -70,6 +70,35 @@ $$;
 REVOKE ALL ON FUNCTION mirror_debts, hold_writers, know_space, serve_space FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mirror_debts, hold_writers, know_space, serve_space TO lousa_system;
 
+-- The graph that is read may lie in one store outside.  It is owed what changes from the moment that it is named here;
+-- until it has everything and serves, the graph is read in Postgres, which always has it.  The moment is one in which
+-- nobody writes facts, as above.
+CREATE FUNCTION adopt_graph(wanted text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = lousa, pg_temp AS $$
+BEGIN
+    PERFORM set_config('lock_timeout', '400ms', true);
+    LOCK TABLE memory, fact, decision IN SHARE ROW EXCLUSIVE MODE;
+    DELETE FROM layer_space WHERE layer = 'knowledge';
+    INSERT INTO layer_space (layer, name, store, state) VALUES ('knowledge', 'postgres', 'postgres', 'serving');
+    INSERT INTO layer_space (layer, name, store, state)
+    SELECT 'knowledge', 'graph_' || nextval('space_number'), wanted, 'filling' WHERE wanted <> 'postgres';
+END $$;
+
+-- It has everything, and is read from now on; whether it was still the one.
+CREATE FUNCTION serve_graph(wanted text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = lousa, pg_temp AS $$
+BEGIN
+    PERFORM FROM layer_space WHERE layer = 'knowledge' AND store = wanted FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    DELETE FROM layer_space WHERE layer = 'knowledge' AND store <> wanted;
+    UPDATE layer_space SET state = 'serving', used = true WHERE layer = 'knowledge';
+    RETURN true;
+END $$;
+REVOKE ALL ON FUNCTION adopt_graph, serve_graph FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION adopt_graph, serve_graph TO lousa_system;
+
 -- As before; a space that was closed since the list of spaces was read holds nothing any more.
 CREATE OR REPLACE FUNCTION unindex(ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

@@ -4,12 +4,16 @@ Every fact that changes is owed to the store, and every decision. Paying makes i
 what is in good standing is put with the revision of its row, anything else is removed. Whoever comes late overwrites
 nothing that is newer, and is owed again what was taken off meanwhile (`memory_layers.debts`).
 
+It is read here once it has everything (`memory_layers.rebuild.graph`); until then, and while another store is the one
+that is owed what changes, the graph is read in Postgres, which always has it.
+
 What the store answers are ids. Recalls fetch them from the record; the other questions read them from it under the
 caller's identity, with the same conditions as in Postgres. A store that lags can therefore miss a fact, never leak one.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -22,17 +26,21 @@ from psycopg.rows import class_row, dict_row
 
 from ...infra.clock import Clock
 from ...infra.connections import Connection, Connections
+from ...infra.errors import SchemaMismatch
 from ...infra.identity import Principal
-from ..asking import Elsewhere, Packed, candidates, packed
+from ..asking import Elsewhere, Packed, Part, candidates, packed
 from ..audience import circles_of, marks_of
 from ..contract import Candidate, Capabilities, Query
+from ..moment import in_a_moment
 from ..records import Memory, MemoryKind, Scope, ScopeKind
 from . import naming
 from .graph import GraphDecision, GraphFact, GraphStore, Run, Sight
 from .paths import Edge, Entity
 from .postgres import FAR, MOST_FACTS, NEAR, KnowledgeLayer
 from .resolution import QUERIES
+from .spaces import Standing, Whereabouts, adopt, serve, whereabouts
 
+_LOG = logging.getLogger(__name__)
 _NOBODY = UUID(int=0)
 
 
@@ -78,18 +86,38 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
     def __init__(self, connections: Connections, graph: GraphStore, *, clock: Clock | None = None) -> None:
         super().__init__(connections, clock=clock)
         self.graph = graph
-        self._store = graph.name
-        self._used = False
+        self.standing: Standing = "elsewhere"
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Open the store, and have it owed what changes from now on.
+        """Open the store; where nothing was ever stated, it has everything, and is read from now on.
 
         Raises:
             ServerUnavailable: the store does not answer.
-            SchemaMismatch: there are facts that it was never given.
         """
         await self.graph.start(stack)
-        await super().start(stack)
+        await in_a_moment(self._serve_nothing)
+        await self.look()
+
+    async def _serve_nothing(self) -> None:
+        async with self._connections.system_transaction("") as connection:
+            found = await whereabouts(connection, self.graph.name)
+            if found.standing != "serving" and not found.stated:
+                await adopt(connection, self.graph.name)
+                await serve(connection, self.graph.name)
+
+    @property
+    def payable(self) -> bool:
+        return self.standing != "elsewhere"
+
+    async def look(self) -> None:
+        """See whether the graph is read here by now."""
+        async with self._connections.system_transaction("") as connection:
+            self._found(await whereabouts(connection, self.graph.name))
+
+    def _found(self, now: Whereabouts) -> None:
+        if now.other is not None and self.standing == "serving":
+            _LOG.warning("the graph is brought to %s: this process reads it in Postgres from now on", now.other)
+        self.standing = now.standing
 
     # Writing -----------------------------------------------------------------------------------------------------
 
@@ -146,26 +174,35 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
     async def _told(self, tenant: str, ids: Collection[UUID]) -> _Told:
         told = _Told(facts=[], decisions=[], gone=set(ids), things=set())
         async with self._connections.system_transaction(tenant) as connection:
-            if not self._used:
-                await connection.execute(QUERIES["used"], {"store": self._store})
+            self._found(await whereabouts(connection, self.graph.name))
+            if not self.payable:
+                raise SchemaMismatch(
+                    f"the graph that LOUSA_GRAPH_URL names, {self.graph.name}, is not the one that is kept up to date:"
+                    " set LOUSA_GRAPH_URL as others have it, or bring the graph here with 'lousa rebuild knowledge'"
+                )
             await _tell_facts(connection, ids, told)
             if told.gone:
                 await _tell_decisions(connection, told)
-        self._used = True
         return told
 
     # Finding -----------------------------------------------------------------------------------------------------
 
     async def find(self, connection: Connection, principal: Principal, query: Query) -> list[Candidate]:
         """The facts within two steps of the things that a question names; nearer ones score higher."""
+        if self.standing != "serving":
+            return await super().find(connection, principal, query)
         return candidates(await self._candidates(principal, query), "graph")
 
-    def part(self, principal: Principal, query: Query) -> Elsewhere:
+    def part(self, principal: Principal, query: Query) -> Part | Elsewhere:
         """The same, as a recall asks it."""
+        if self.standing != "serving":
+            return super().part(principal, query)
         return Elsewhere(lambda: self._candidates(principal, query))
 
     async def alike(self, connection: Connection, principal: Principal, name: str, *, most: int = 10) -> list[Entity]:
         """The things in whose names a word begins like each word of `name`, the shortest names first."""
+        if self.standing != "serving":
+            return await super().alike(connection, principal, name, most=most)
         if not (beginnings := naming.beginnings(name)):
             return []
         keys = await self.graph.alike(self._sight(principal, None), beginnings, most=most)
@@ -189,7 +226,7 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
         hops: int,
         at: datetime | None,
     ) -> list[list[Edge]]:
-        if hops != 2:
+        if hops != 2 or self.standing != "serving":
             return await super()._steps(connection, principal, entities, hops=hops, at=at)
         runs = [Run(key=entity.key, places=[[place]]) for place, entity in enumerate(entities)]
         sight = self._sight(principal, at)
@@ -204,6 +241,8 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
     async def _touching(
         self, connection: Connection, principal: Principal, keys: Collection[str], at: datetime | None
     ) -> list[Edge]:
+        if self.standing != "serving":
+            return await super()._touching(connection, principal, keys, at)
         sight = self._sight(principal, at)
         return await self._edges(connection, await self.graph.touching(sight, keys, most=MOST_FACTS), sight)
 

@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 
 from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connection, Connections
-from ...infra.errors import SchemaMismatch, WrongTenant
+from ...infra.errors import WrongTenant
 from ...infra.identity import Principal
 from ..asking import Elsewhere, Packed, Part, ask, candidates, numbers, texts
 from ..contract import Candidate, Capabilities, Query
@@ -34,30 +34,18 @@ class KnowledgeLayer:
     """Layer 3 in tables of layer 4's own database. Satisfies `Projection`."""
 
     capabilities = Capabilities(transactional=True, past=True, likeness=False)
-    _store = "postgres"
 
     def __init__(self, connections: Connections, *, clock: Clock | None = None) -> None:
         self._connections = connections
         self._clock = clock or SystemClock()
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Have the graph read here from now on, where nothing speaks against it.
+        """Nothing to do: its tables are the migrations' affair, and they always have the graph."""
 
-        Raises:
-            SchemaMismatch: it is read elsewhere, or was, and would have to be brought here first.
-        """
-        async with self._connections.system_transaction("") as connection:
-            cursor = await connection.execute(QUERIES["serving"])
-            ((store, given, stated),) = await cursor.fetchall()
-        if store == self._store:
-            return
-        if given or (stated and store == "postgres"):
-            raise SchemaMismatch(
-                f"the graph lies in {store}, and LOUSA_GRAPH_URL now names {self._store}:"
-                " set LOUSA_GRAPH_URL back, or bring it there with 'lousa rebuild knowledge'"
-            )
-        async with self._connections.owner_transaction() as connection:
-            await connection.execute(QUERIES["serve"], {"store": self._store})
+    @property
+    def payable(self) -> bool:
+        """Whether what layer 3 is owed can be paid with these settings."""
+        return True
 
     # Writing -----------------------------------------------------------------------------------------------------
 
@@ -82,11 +70,15 @@ class KnowledgeLayer:
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Hold the facts of memories, as a rebuild does: the record's status says what is in quarantine."""
+        async with self._connections.system_transaction(tenant) as connection:
+            await self.derive(connection, memories)
+        return ()
+
+    async def derive(self, connection: Connection, memories: Sequence[Memory]) -> None:
+        """The same, in the caller's transaction."""
         stated = [(memory, fact) for memory, fact in _with_facts(memories) if memory.status != "withdrawn"]
         if stated:
-            async with self._connections.system_transaction(tenant) as connection:
-                await resolution.state(connection, stated, now=self._clock.now(), trusted=True)
-        return ()
+            await resolution.state(connection, stated, now=self._clock.now(), trusted=True)
 
     async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
         """Hold no longer what the record does not know any more."""

@@ -22,8 +22,6 @@ from datetime import timedelta
 from typing import Any, Literal, LiteralString, cast
 from uuid import UUID
 
-from psycopg.errors import DeadlockDetected, LockNotAvailable
-
 from ...infra.connections import Connection, Connections
 from ...infra.errors import BadInput, LousaError, NotFound, ServerUnavailable
 from ...infra.retry import retrying
@@ -31,6 +29,7 @@ from ...infra.tasks import end
 from ..context.outside import OutsideContextLayer
 from ..context.pgvector import ContextLayer
 from ..debts import Debts
+from ..moment import in_a_moment
 from ..policy import Policy
 from ..records import Memory, MemoryKind
 from .agreement import PAGE, Agreement, Comparison
@@ -47,8 +46,6 @@ _AT_ONCE = 2
 _IN_A_ROW = 10
 _LOOK = 0.5
 _ROUNDS = 3
-_ROOM = timedelta(seconds=60)
-"""How long a moment is looked for in which nobody writes; each try holds writers up for less than half a second."""
 _FIRST = UUID(int=0)
 
 
@@ -126,7 +123,7 @@ class ContextRebuild:
             await self._target.fill(stack, space)
             await self._owe(standing)
             agreement = await self._agree()
-            former, inherited = await self._moment(self._switch)
+            former, inherited = await in_a_moment(self._switch)
             return Rebuilt(
                 space=space,
                 store=self._target.store_name,
@@ -151,7 +148,7 @@ class ContextRebuild:
                 async with self._connections.system_transaction("") as connection:
                     await self._work.write(connection, "done")
                 raise NotFound("no rebuild of context is under way")
-            await self._moment(lambda: self._give_up(filling))
+            await in_a_moment(lambda: self._give_up(filling))
             return filling
 
     # Steps
@@ -178,7 +175,7 @@ class ContextRebuild:
             return str(parameters["space"])
 
         await self._inherit_strays()
-        return await self._moment(opened)
+        return await in_a_moment(opened)
 
     async def _check_target(self, space: str) -> None:
         (there,) = [each for each in await self._spaces() if each.name == space]
@@ -325,25 +322,6 @@ class ContextRebuild:
             await connection.execute(QUERIES["close_space"], {"space": filling.name})
 
     # What they share
-
-    async def _moment(self, work: Callable[[], Any]) -> Any:
-        """Do what needs a moment in which nobody writes, as soon as there is one.
-
-        Raises:
-            ServerUnavailable: there is none for a minute.
-        """
-
-        def taken(error: BaseException) -> bool:
-            return isinstance(error.__cause__, (LockNotAvailable, DeadlockDetected))
-
-        try:
-            return await retrying(work, transient=taken, what="finding a moment in which nobody writes", within=_ROOM)
-        except ServerUnavailable as error:
-            if not taken(error):
-                raise
-            raise ServerUnavailable(
-                f"writers left no moment free in {_ROOM.total_seconds():g} s: a transaction may hang; run it again"
-            ) from error
 
     async def _inherit_strays(self) -> None:
         """What somebody who was overtaken wrote down too late is layer 2's."""

@@ -147,3 +147,33 @@ ORDER BY uuid_hash_extended(id, %(seed)s) LIMIT %(limit)s
 
 -- vectors: Those that a space holds of some, as this database writes them.
 SELECT id, public.halfvec_send(embedding) FROM {table} WHERE id = ANY (%(ids)s)
+
+-- facts: A page of a tenant's memories that state something, by id.
+SELECT id FROM memory
+WHERE tenant = current_tenant() AND kind = 'fact' AND status <> 'withdrawn' AND id > %(after)s ORDER BY id LIMIT %(limit)s
+
+-- touched: How many facts this connection has added, and changed, since some moment before this transaction.
+SELECT pg_stat_get_xact_tuples_inserted('fact'::regclass), pg_stat_get_xact_tuples_updated('fact'::regclass)
+
+-- unfounded: Facts of a tenant that no memory states any more.
+SELECT id FROM fact AS f
+WHERE tenant = current_tenant() AND status <> 'withdrawn'
+  AND NOT EXISTS (SELECT FROM memory AS m WHERE m.id = f.id AND m.status <> 'withdrawn')
+
+-- owe_graph: A graph outside is owed these, and how many of them it was not owed before.
+WITH given AS (
+    SELECT id FROM unnest(%(ids)s::uuid[]) AS id
+), new AS (
+    SELECT count(*) AS count FROM given WHERE NOT EXISTS (
+        SELECT FROM debt WHERE tenant = current_tenant() AND memory = given.id AND layer = 'knowledge')
+)
+SELECT new.count, owe(%(ids)s::uuid[], 'knowledge') FROM new
+
+-- graph_debtors: For whom a graph outside is owed something.
+SELECT DISTINCT tenant FROM debt WHERE layer = 'knowledge'
+
+-- forgive_graph: Nothing is owed to a graph outside.
+DELETE FROM debt WHERE tenant = current_tenant() AND layer = 'knowledge'
+
+-- graph_owed: How much is still owed to it.
+SELECT count(*), max(error) FROM debt WHERE layer = 'knowledge'

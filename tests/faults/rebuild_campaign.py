@@ -204,7 +204,7 @@ async def _rebuild(settings: Settings, to: str) -> asyncio.subprocess.Process:
         "LOUSA_HOME": str(settings.home),
         "LOUSA_TENANT": settings.tenant,
         "LOUSA_EMBEDDER": f"models:{to}",
-        "PYTHONPATH": str(Path(models.__file__).parent),
+        "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(models.__file__).parent)]),
     }
     words = (sys.executable, "-m", "lousa", "rebuild", "context", "--json")
     return await asyncio.create_subprocess_exec(
