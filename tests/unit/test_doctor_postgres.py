@@ -68,17 +68,20 @@ def test_each_flaw_is_named_with_its_way_out(told: dict[str, Any], what: str, st
 
 
 def catalogue(**told: Any) -> Catalogue:
-    there: dict[str, Any] = {"vector": ("0.8.0", "public"), "unaccent": ("1.1", "public")}
-    usual = {
+    usual: dict[str, Any] = {
         "number": 150_004,
         "version": "15.4",
         "encoding": "UTF8",
         "login": "x",
-        "extensions": there,
+        "schema": True,
+        "migrated": True,
+        "reads": True,
+        "system": True,
+        "owns": True,
+        "extensions": {"vector": ("0.8.0", "public"), "unaccent": ("1.1", "public")},
         "available": {},
     }
-    flags: dict[str, Any] = {"schema": True, "migrated": True, "reads": True, "system": True, "owns": True}
-    return Catalogue(**{**usual, **flags, **told})
+    return Catalogue(**(usual | told))
 
 
 @pytest.mark.parametrize(
