@@ -16,12 +16,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 from lousa.infra.embedded import privileges
 from lousa.infra.embedded.launcher import Launch, launch
 from lousa.infra.embedded.privileges import RunAs
 
-from .postgres import SUPERUSER, stop, until, who_runs
+from .postgres import SUPERUSER, missing, stop, until, who_runs
 
 PORT = 6432
 
@@ -33,10 +32,10 @@ def wanted() -> bool:
 
 
 def program() -> str:
-    """PgBouncer's program; skips the test where there is none."""
+    """PgBouncer's program; skips the test where there is none, or fails where LOUSA_TEST_REQUIRE names pgbouncer."""
     found = _found()
     if found is None:
-        pytest.skip("no PgBouncer: install it (apt-get install pgbouncer), or name it in LOUSA_TEST_PGBOUNCER")
+        missing("pgbouncer", "no PgBouncer: apt-get install pgbouncer, or name it in LOUSA_TEST_PGBOUNCER")
     return found
 
 

