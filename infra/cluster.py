@@ -24,8 +24,6 @@ from redis.asyncio.retry import Retry
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import (
     AskError,
-    AuthenticationError,
-    AuthorizationError,
     ClusterDownError,
     MasterDownError,
     MovedError,
@@ -47,7 +45,6 @@ _PASSING = (
     ReadOnlyError,
     TryAgainError,
 )
-_FINAL = (AuthenticationError, AuthorizationError)
 _WITHOUT_KEY = frozenset(
     ("ACL", "CLIENT", "CLUSTER", "CONFIG", "DBSIZE", "FLUSHALL", "INFO", "PING", "PUBLISH", "ROLE", "SCRIPT", "TIME")
 )
@@ -108,8 +105,6 @@ class Cluster(Redis):
             except asyncio.CancelledError:
                 self._stale = True  # whoever lost patience may have waited for a node that hangs
                 raise
-            except _FINAL:
-                raise
             except _PASSING:
                 self._stale = True
                 if monotonic() - begun > self._patience:
@@ -140,7 +135,7 @@ class Cluster(Redis):
                 if isinstance(replies[index], MovedError):
                     self._moved(replies[index])
                     later.append(index)
-                elif isinstance(replies[index], (*_PASSING, AskError)) and not isinstance(replies[index], _FINAL):
+                elif isinstance(replies[index], (*_PASSING, AskError)):
                     self._stale = True
                     later.append(index)
             if not later or monotonic() - begun > self._patience:

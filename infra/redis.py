@@ -42,14 +42,6 @@ _NEAR = 2.0
 """Seconds within which a Sentinel or a node answers, if it does."""
 
 
-class _Patience(Retry):
-    """Tries again what may pass. A wrong password stays wrong."""
-
-    async def call_with_retry(self, *told: Any, **options: Any) -> Any:
-        options["is_retryable"] = lambda error: not isinstance(error, AuthenticationError)  # pyright: ignore[reportUnknownLambdaType]
-        return await super().call_with_retry(*told, **options)  # pyright: ignore[reportUnknownMemberType]
-
-
 async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[Redis, Redis]:
     """The client for commands and the one for blocking reads; their closing is left on the stack.
 
@@ -67,7 +59,7 @@ async def open_redis(url: str, pool_size: int, stack: AsyncExitStack) -> tuple[R
     try:
         if wrong := await _unusable(commands, clustered=address.kind == "cluster"):
             raise SettingsError(f"{shown} cannot be used: {wrong}")
-    except (NoPermissionError, AuthenticationError) as error:
+    except NoPermissionError as error:
         raise SettingsError(f"{shown} cannot be used: {error}: docs/redis.md says what its user needs") from error
     except ResponseError as error:
         raise SettingsError(
@@ -159,19 +151,19 @@ def _client(
             **options,
         )
         pool.connection_class(**pool.connection_kwargs)  # an option that it does not know is known of now
-        return packing(pool)
+        return _admitted(packing(pool))
 
     either: list[type[Exception]] = [RedisConnectionError, RedisTimeoutError]
     if address.kind == "cluster":
 
         def node(at: Node) -> Redis:
             # Once more for a connection that went stale in the pool; what else fails, the Cluster answers for.
-            once = _Patience(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
+            once = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
             return Redis.from_pool(dial(address.of(at), once, socket_connect_timeout=_NEAR))
 
         client: Redis = Cluster(address.nodes, node, PATIENCE)
     elif address.kind == "sentinel":
-        retry = _Patience(ExponentialBackoff(cap=1.0, base=0.02), 6 + int(PATIENCE))
+        retry = Retry(ExponentialBackoff(cap=1.0, base=0.02), 6 + int(PATIENCE))
         pool = dial(address.of(("master", 0)), retry, retry_on_error=either, socket_connect_timeout=_NEAR)
         sentinels = [_sentinel(address.of_sentinel(each)) for each in address.nodes]
         for sentinel in sentinels:
@@ -180,7 +172,7 @@ def _client(
         asked.sentinels = sentinels
         client = Redis.from_pool(_at_the_master(pool, lambda: _master(asked, address.master)))
     else:
-        retry = _Patience(ExponentialBackoff(cap=1.0, base=0.02), _TRIES)
+        retry = Retry(ExponentialBackoff(cap=1.0, base=0.02), _TRIES)
         client = Redis.from_pool(dial(address.url, retry, retry_on_error=either))
     stack.push_async_callback(client.aclose)
     return client
@@ -195,6 +187,20 @@ def _sentinel(url: str) -> Redis:
 async def _master(sentinels: Sentinel, name: str) -> Node:
     host, port = cast(tuple[str, int], await sentinels.discover_master(name))  # pyright: ignore[reportUnknownMemberType]
     return host, int(port)
+
+
+def _admitted(pool: BlockingConnectionPool) -> BlockingConnectionPool:
+    """The pool, whose connections do not try a wrong password again: to the driver it is like a server that is away."""
+
+    class Admitted(cast(type[Connection], pool.connection_class)):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
+        async def on_connect_check_health(self, check_health: bool = True) -> None:
+            try:
+                await super().on_connect_check_health(check_health)
+            except AuthenticationError as error:
+                raise NoPermissionError(str(error)) from error
+
+    pool.connection_class = Admitted
+    return pool
 
 
 def _at_the_master(pool: BlockingConnectionPool, ask: Callable[[], Awaitable[Node]]) -> BlockingConnectionPool:
