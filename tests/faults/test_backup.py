@@ -41,6 +41,7 @@ from lousa.runtime.backup.restoring import Restored, restore
 from lousa.runtime.backup.taking import take
 from redis.exceptions import ResponseError
 
+pytestmark = pytest.mark.timeout(180)
 BEYOND = 10_000_000
 """How far a board's numbers go ahead (feed.lua)."""
 EMBEDDER = "campaign.embedder:hashing"
@@ -107,7 +108,6 @@ def left_in(home: Path) -> set[str]:
 # Under load
 
 
-@pytest.mark.timeout(240)
 async def test_what_was_acknowledged_before_a_backup_under_load_is_there_once_and_all_agree(folder: Path) -> None:
     first = Campaign(folder, 7, "")
     file = folder / "backup"
@@ -247,9 +247,11 @@ async def test_a_cursor_from_after_the_backup_is_answered_with_a_snapshot_whatev
             first = await anext(changes)
         assert isinstance(first, Snapshot)
         assert len(first.fields) == 30
+        shown: list[str] = []  # of those before the backup as many as are still kept
         async with board.watch(since="0-18") as changes:
-            shown = [await anext(changes) for _ in range(3)]
-        assert [type(one) for one in shown] == [Change, Change, Snapshot]
+            while isinstance(change := await anext(changes), Change):
+                shown.append(change.cursor)
+        assert shown in ([], ["0-19", "0-20"])
 
 
 async def test_nobody_holds_a_claim_after_a_restore_and_a_new_one_has_a_new_token(restored: Restored) -> None:
@@ -362,7 +364,6 @@ async def test_whoever_opens_a_home_after_a_restore_that_died_moving_in_finds_wh
     assert left_in(folder / "at-death") == set()
 
 
-@pytest.mark.timeout(120)
 async def test_a_restore_that_was_killed_is_run_again_and_leaves_nothing_of_the_first(file: Path, folder: Path) -> None:
     home = folder / "home"
     command = [sys.executable, "-m", "lousa", "--home", str(home), "restore", str(file)]
