@@ -3,11 +3,12 @@
 One key is resolved by one transaction at a time, under an advisory lock that ends with it; batches take their locks in
 one order. Everything derived is rewritten together: the intervals, the standing of the memories, and what layer 2 may
 find. What an assertion retires leaves words and vectors in the same transaction; what a removal brings back to life is
-owed to layer 2 as a debt.
+owed to layer 2 as a debt. An assertion that is the first of its key, and plain, stands as it was inserted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -82,9 +83,13 @@ async def state(
     await _lock(connection, keys.values())
     await _insert_entities(connection, stated)
     rows = [_row(memory, fact, keys[memory.id], trusted=trusted) for memory, fact in stated]
-    await connection.execute(QUERIES["insert_facts"], {"rows": JsonParameter(rows)})
-    asked = [memory.id for memory, _ in stated]
-    return await _settle(connection, keys.values(), asked, now, agreed=not trusted)
+    cursor = await connection.execute(QUERIES["insert_facts"], {"rows": JsonParameter(rows)})
+    often = Counter(keys.values())
+    alone = {one for one, plain in await cursor.fetchall() if plain and often[keys[one]] == 1}
+    asked = [memory.id for memory, _ in stated if memory.id not in alone]
+    told = await _settle(connection, {keys[one] for one in asked}, asked, now, agreed=not trusted) if asked else []
+    outcomes = {one.id: one for one in told} | {one: FactOutcome(id=one, status="current") for one in alone}
+    return [outcomes[memory.id] for memory, _ in stated if memory.id in outcomes]
 
 
 async def remove(connection: Connection, ids: Collection[UUID], *, now: datetime) -> None:
@@ -152,6 +157,7 @@ async def _settle(
     async with connection.cursor(row_factory=class_row(_Stored)) as cursor:
         await cursor.execute(QUERIES["assertions"], {"keys": list(set(keys))})
         rows = {row.id: row for row in await cursor.fetchall()}
+    of_asked = set(asked)
     by_key: dict[bytes, list[_Stored]] = {}
     for row in rows.values():
         by_key.setdefault(row.key, []).append(row)
@@ -160,7 +166,7 @@ async def _settle(
         taking_part = [row for row in asserted if row.status not in ("quarantined", "withdrawn")]
         many = holds_many((row.recorded_at, row.id, row.many) for row in taking_part)
         if agreed and len({row.many for row in taking_part}) > 1:
-            _refuse(taking_part, set(asked))
+            _refuse(taking_part, of_asked)
         resolved |= resolve(map(_assertion, asserted), now=now, many=many)
 
     changed = {identifier for identifier, one in resolved.items() if _differs(rows[identifier], one)}
@@ -177,8 +183,15 @@ async def _settle(
     ]
     if revived:
         await connection.execute(QUERIES["owe_context"], {"ids": revived})
-    retired = {identifier: resolved[identifier].by for identifier in gone if identifier not in asked}
-    return [_outcome(identifier, rows, resolved, retired) for identifier in asked if identifier in resolved]
+    retired: dict[UUID, list[UUID]] = {}
+    for identifier in gone:
+        if (by := resolved[identifier].by) is not None and identifier not in of_asked:
+            retired.setdefault(by, []).append(identifier)
+    contested: dict[bytes, list[UUID]] = {}
+    for identifier, one in resolved.items():
+        if one.standing == "contested":
+            contested.setdefault(rows[identifier].key, []).append(identifier)
+    return [_outcome(one, rows, resolved, retired, contested) for one in asked if one in resolved]
 
 
 async def _rewrite(connection: Connection, changed: dict[UUID, Resolved], now: datetime) -> None:
@@ -240,19 +253,19 @@ def _status(one: Resolved) -> str:
 
 
 def _outcome(
-    identifier: UUID, rows: dict[UUID, _Stored], resolved: dict[UUID, Resolved], retired: dict[UUID, UUID | None]
+    identifier: UUID,
+    rows: dict[UUID, _Stored],
+    resolved: dict[UUID, Resolved],
+    retired: dict[UUID, list[UUID]],
+    contested: dict[bytes, list[UUID]],
 ) -> FactOutcome:
     one = resolved[identifier]
     bearer = one.by if one.confirms and one.by else identifier
-    contested = [
-        other
-        for other, row in rows.items()
-        if other != bearer and row.key == rows[identifier].key and resolved[other].standing == "contested"
-    ]
+    others = contested[rows[identifier].key] if resolved[bearer].standing == "contested" else []
     return FactOutcome(
         id=identifier,
         status="confirmation" if one.confirms else one.standing,
-        superseded=tuple(sorted(old for old, by in retired.items() if by == identifier)),
-        contested_with=tuple(sorted(contested)) if resolved[bearer].standing == "contested" else (),
+        superseded=tuple(sorted(retired.get(identifier, []))),
+        contested_with=tuple(sorted(other for other in others if other != bearer)),
         of=one.by if one.confirms else None,
     )
