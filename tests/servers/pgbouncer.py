@@ -20,7 +20,7 @@ from lousa.infra.embedded import privileges
 from lousa.infra.embedded.launcher import Launch, launch
 from lousa.infra.embedded.privileges import RunAs
 
-from .postgres import SUPERUSER, missing, stop, until, who_runs
+from .postgres import SUPERUSER, missing, outlived_by_none, stop, until, who_runs
 
 PORT = 6432
 
@@ -81,8 +81,9 @@ async def pooling(
     code, why = await launch(run, log=log, life=None, line=None)
     assert code == 0, why
     try:
-        await until(lambda: _answers(folder), log)
-        yield str(folder)
+        await until(lambda: _answers(folder) and _pid(pid_file) > 0, log)
+        with outlived_by_none(_pid(pid_file)):
+            yield str(folder)
     finally:
         if pid := _pid(pid_file):
             await stop(pid, pid_file)
@@ -100,7 +101,7 @@ def _write(folder: Path, who: RunAs, server_sockets: str, logins: tuple[str, ...
 
 
 def _pid(file: Path) -> int:
-    return int(file.read_text()) if file.exists() else 0
+    return int(file.read_text() or 0) if file.exists() else 0
 
 
 def _answers(folder: Path) -> bool:

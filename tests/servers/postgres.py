@@ -16,8 +16,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -117,9 +117,22 @@ async def serving(programs: Path, folder: Path, **settings: str) -> AsyncGenerat
     assert code == 0, why
     try:
         await until(lambda: _state(data).get(8) == "ready", log)
-        yield f"postgresql://{SUPERUSER}@/lousa?host={folder}"
+        with outlived_by_none(int(_state(data)[1])):
+            yield f"postgresql://{SUPERUSER}@/lousa?host={folder}"
     finally:
         await stop(int(_state(data).get(1, "0")), data / "postmaster.pid")
+
+
+@contextmanager
+def outlived_by_none(pid: int) -> Generator[None]:
+    """See to it that a server goes when the tests are killed: somebody waits at a pipe that then closes."""
+    waiting = "import os, signal, sys; sys.stdin.read(); os.kill(int(sys.argv[1]), signal.SIGINT)"
+    words = [sys.executable, "-I", "-S", "-c", waiting, str(pid)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as watcher:
+        try:
+            yield
+        finally:
+            watcher.kill()
 
 
 async def stop(pid: int, pid_file: Path) -> None:
