@@ -81,7 +81,7 @@ class Trial:
             await self._replaces(scale)
             await self._deletes()
         finally:
-            await self._marked.delete(names)
+            await _can("delete by id", self._marked.delete(names))
         return scale
 
     async def _holds(self, entries: Sequence[Entry]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import lousa
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -258,29 +260,16 @@ async def test_a_start_that_is_cut_off_leaves_nothing_behind() -> None:
     assert held == {}
 
 
-FACTORY = """
-from contextlib import contextmanager
-from langchain_qdrant import QdrantVectorStore
-from qdrant_client import QdrantClient, models
-
-@contextmanager
-def vectors(embeddings, space):
-    client = QdrantClient(path={folder!r})
-    if not client.collection_exists(space):
-        size = len(embeddings.embed_query("how long?"))
-        client.create_collection(space, models.VectorParams(size=size, distance=models.Distance.COSINE))
-    yield QdrantVectorStore(client, space, embeddings)
-    client.close()
-"""
-"""As the documentation shows it."""
-
-
 @pytest.fixture
 def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a store on disk, in a file of a user's."""
+    """The address of a store on disk, in a user's file that is copied from the documentation."""
+    written = (Path(lousa.__file__).parent / "docs" / "vector-stores.md").read_text(encoding="utf-8")
+    [server] = re.findall(r"```python\n([^`]*QdrantClient\(url=[^`]*)```", written)
+    [folder] = re.findall(r"```python\n([^`]*QdrantClient\(path=[^`]*)```", written)
     module = f"stores_{uuid4().hex}"
-    (tmp_path / f"{module}.py").write_text(FACTORY.format(folder=str(tmp_path / "vectors")))
+    (tmp_path / f"{module}.py").write_text(server + folder, encoding="utf-8")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     return f"langchain:{module}:vectors"
 
