@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The first test that needs a server waits for its libraries, which takes minutes once."""
     for item in items:
         asked = [*getattr(item, "fixturenames", ()), *getattr(getattr(item, "callspec", None), "params", {}).values()]
-        if any(str(name).startswith("neo4j") for name in asked):
+        if any(isinstance(name, str) and name.startswith("neo4j") for name in asked):
             item.add_marker(pytest.mark.timeout(_FETCHING + _STARTING))
 
 
