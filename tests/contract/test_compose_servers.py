@@ -20,6 +20,7 @@ from compose import Stack
 from lousa import Accept, Desk, Finding, Outcomes, Pipeline, Task
 from lousa.infra.embedded.privileges import OURSELVES
 from lousa.infra.embedded.programs import postgres_folder, valkey_server
+from lousa.infra.migrate import migrate
 from lousa.infra.settings import load
 from lousa.runtime import doctor
 from lousa.runtime.check import Check
@@ -36,11 +37,12 @@ PASSWORDS = {
     "VALKEY_PASSWORD": "valkeySecret1",
     "VALKEY_ADMIN_PASSWORD": "valkeyAdminSecret1",
     "POSTGRES_PASSWORD": "postgresSecret1",
+    "POSTGRES_OWNER_PASSWORD": "postgresOwnerSecret1",
     "POSTGRES_ADMIN_PASSWORD": "adminSecret1",
     "NEO4J_PASSWORD": "neo4jSecret1",
 }
-ROLE = "stack_owner"
-"""The embedded Postgres has a superuser called lousa already, so the stack's role and database go by another name."""
+ROLE = "stack"
+"""The superuser of a test's Postgres is called lousa, so the stack's logins and database go by another name."""
 
 
 class Valkey:
@@ -111,8 +113,10 @@ def postgres() -> Iterator[str]:
             admin = await stack.enter_async_context(serving(programs, folder, **STACK.flags("postgres")))
             async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
                 await connection.execute(f"CREATE DATABASE {ROLE}".encode())
-            script = STACK.config("postgres_role", PASSWORDS).replace("lousa", ROLE)
+            script = STACK.config("postgres_roles", PASSWORDS).replace("lousa", ROLE)
             await asyncio.to_thread(_run, script, admin.replace("/lousa?", f"/{ROLE}?"))
+            async with await psycopg.AsyncConnection.connect(at(name, who=f"{ROLE}_owner")) as owner:
+                await migrate(owner, login=ROLE)
 
         try:
             runner.run(start())
@@ -124,19 +128,23 @@ def postgres() -> Iterator[str]:
 def _run(script: str, url: str) -> None:
     """As the image's entry point does: by psql, which stops at an error."""
     psql = postgres_folder(OURSELVES) / "bin/psql"
+    secrets = {
+        "LOUSA_OWNER_PASSWORD": PASSWORDS["POSTGRES_OWNER_PASSWORD"],
+        "LOUSA_RUNTIME_PASSWORD": PASSWORDS["POSTGRES_PASSWORD"],
+    }
     done = subprocess.run(
         [psql, "--set", "ON_ERROR_STOP=1", "--no-psqlrc", url],
         input=script,
         text=True,
         capture_output=True,
-        env=os.environ | {"LOUSA_ROLE_PASSWORD": PASSWORDS["POSTGRES_PASSWORD"]},
+        env=os.environ | secrets,
     )
     assert done.returncode == 0, done.stderr
 
 
-def at(folder: str, port: int = 5432) -> str:
+def at(folder: str, port: int = 5432, who: str = ROLE) -> str:
     """The address of whatever listens in a folder, as Lousa would be told it."""
-    return f"postgresql://{ROLE}@/{ROLE}?host={folder}&port={port}"
+    return f"postgresql://{who}@/{ROLE}?host={folder}&port={port}"
 
 
 async def planner(desk: Desk, goal: Any) -> list[Task]:
@@ -205,13 +213,13 @@ def test_a_valkey_that_is_stopped_as_docker_stops_it_has_everything_again(valkey
     assert valkey.ask("lousa", "GET", "lousa:kept") == "olá"
 
 
-async def test_the_role_of_the_stack_is_no_superuser_and_owns_its_database(postgres: str) -> None:
+async def test_the_login_of_the_stack_is_no_superuser_and_owns_nothing(postgres: str) -> None:
     async with await psycopg.AsyncConnection.connect(at(postgres)) as connection:
         cursor = await connection.execute(
-            "SELECT r.rolsuper, r.rolbypassrls, d.datdba = r.oid FROM pg_roles AS r, pg_database AS d"
-            " WHERE r.rolname = current_user AND d.datname = current_database()"
+            "SELECT rolsuper, rolbypassrls, rolcreaterole, (SELECT count(*) FROM pg_class WHERE relowner = r.oid)"
+            " + (SELECT count(*) FROM pg_database WHERE datdba = r.oid) FROM pg_roles AS r WHERE rolname = current_user"
         )
-        assert await cursor.fetchone() == (False, False, True)
+        assert await cursor.fetchone() == (False, False, False, 0)
 
 
 async def test_postgres_runs_with_every_setting_of_the_stack(postgres: str) -> None:
