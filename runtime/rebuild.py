@@ -15,12 +15,27 @@ from ..infra.connections import Connections
 from ..infra.settings import Settings
 from ..memory_layers import embedding
 from ..memory_layers.context.stores import context_layer
+from ..memory_layers.knowledge.outside import OutsideKnowledgeLayer
+from ..memory_layers.knowledge.stores import knowledge_layer
 from ..memory_layers.policy import table
 from ..memory_layers.rebuild.context import ContextRebuild, Progress, Rebuilt, Space
 from ..memory_layers.rebuild.former import left_over
+from ..memory_layers.rebuild.graph import Brought, Derived, KnowledgeRebuild
 from .app import connected
 
 Tell = Callable[[Progress], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a rebuild of layer 3 did: facts derived anew, and the graph outside that was brought up to date, if any.
+
+    `ended` counts what was owed to a graph outside that the settings do not name any more.
+    """
+
+    derived: Derived
+    brought: Brought | None
+    ended: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +68,23 @@ class Rebuilding:
         # Who asked the former space in its last moment asks its store up to a deadline later.
         await asyncio.sleep(2 * self._settings.deadline.total_seconds())
         return Done(rebuilt=rebuilt, left=await self._clear(outside, tell))
+
+    async def knowledge(self, tell: Tell = lambda _: None) -> Known:
+        """Layer 3: its facts from the record, and the graph outside that the settings name; without one, none is read.
+
+        Raises:
+            ServerUnavailable: the graph gives no answer for too long.
+            LousaError: another process is at it.
+        """
+        settings = self._settings
+        async with AsyncExitStack() as stack:
+            layer = knowledge_layer(self.connections, settings.graph_url, deadline=settings.deadline)
+            await layer.start(stack)
+            rebuild = KnowledgeRebuild(self.connections, layer, tell=tell)
+            derived = await rebuild.derive()
+            if isinstance(layer, OutsideKnowledgeLayer):
+                return Known(derived=derived, brought=await rebuild.bring(layer), ended=0)
+            return Known(derived=derived, brought=None, ended=await rebuild.release())
 
     async def abandon_context(self, tell: Tell = lambda _: None) -> tuple[Space, list[str]]:
         """Give up what was begun; the space, and where something of it was left.

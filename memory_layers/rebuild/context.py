@@ -190,7 +190,7 @@ class ContextRebuild:
         if standing.filled:
             for tenant in await self._listed("creditors"):
                 async with self._connections.system_transaction(tenant) as connection:
-                    await connection.execute(QUERIES["due"])
+                    await connection.execute(QUERIES["due"], {"layer": "rebuild"})
             return
         tenants = await self._listed("tenants")
         for done, tenant in enumerate(tenants):

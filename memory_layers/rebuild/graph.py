@@ -112,6 +112,9 @@ class KnowledgeRebuild:
             if graph.standing == "elsewhere":
                 await in_a_moment(lambda: self._adopt(graph.graph.name))
                 await graph.look()
+            for tenant in await self._listed("graph_debtors"):
+                async with self._connections.system_transaction(tenant) as connection:
+                    await connection.execute(QUERIES["due"], {"layer": "knowledge"})
             given, rounds = 0, 0
             while True:
                 rounds += 1

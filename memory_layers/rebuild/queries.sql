@@ -84,7 +84,7 @@ ON CONFLICT DO NOTHING
 
 -- due: What somebody who died had taken is due at once.
 UPDATE debt SET due_at = clock_timestamp(), attempts = 0, error = NULL
-WHERE tenant = current_tenant() AND layer = 'rebuild' AND (attempts > 0 OR due_at > clock_timestamp())
+WHERE tenant = current_tenant() AND layer = %(layer)s AND (attempts > 0 OR due_at > clock_timestamp())
 
 -- inherit: What the space still lacked is owed to layer 2, which it is from now on.
 WITH left_over AS (

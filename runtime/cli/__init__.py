@@ -268,7 +268,9 @@ def migrate(
 @app.command()
 def rebuild(
     context: typer.Context,
-    layer: Annotated[Literal["context"], typer.Argument(metavar="LAYER", help="context: vectors.")],
+    layer: Annotated[
+        Literal["context", "knowledge"], typer.Argument(metavar="LAYER", help="context (vectors) or knowledge (facts).")
+    ],
     abandon: Annotated[bool, typer.Option("--abandon", help="Give up what was begun.")] = False,
     keep_old: Annotated[bool, typer.Option("--keep-old", help="Leave what a store outside still holds.")] = False,
     json: AsJson = False,

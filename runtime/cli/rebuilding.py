@@ -11,18 +11,28 @@ from typing import Literal
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from ...infra.errors import BadInput
 from ...memory_layers.rebuild.agreement import Agreement
 from ...memory_layers.rebuild.context import Progress as News
 from ..output import console, emit, show
-from ..rebuild import Done, Rebuilding, rebuilding
+from ..rebuild import Done, Known, Rebuilding, rebuilding
 from .frame import Frame, say
 from .served import while_served
 
-Layer = Literal["context"]
+Layer = Literal["context", "knowledge"]
 
 
 async def rebuild(frame: Frame, layer: Layer, *, abandon: bool, keep_old: bool, json: bool) -> int:
-    """The verb."""
+    """The verb.
+
+    Raises:
+        BadInput: an option that the layer has not.
+    """
+    if layer == "knowledge" and (abandon or keep_old):
+        raise BadInput(
+            f"{'--abandon' if abandon else '--keep-old'} is for context: a rebuild of knowledge changes what differs"
+            " and nothing else, so there is nothing to give up or to keep"
+        )
     settings = frame.settings()
     frame.on_interrupt.append(f"what is made goes on with: {frame.command('rebuild', layer)}")
     async with rebuilding(settings) as opened, while_served(settings, opened.connections):
@@ -30,8 +40,30 @@ async def rebuild(frame: Frame, layer: Layer, *, abandon: bool, keep_old: bool, 
             frame.on_interrupt.clear()
             return await _abandon(opened, json=json)
         with _shown() as tell:
+            if layer == "knowledge":
+                return _known(await opened.knowledge(tell), json=json)
             done = await opened.context(keep_old=keep_old, tell=tell)
     return _told(done, json=json)
+
+
+def _known(known: Known, *, json: bool) -> int:
+    if json:
+        emit({"layer": "knowledge", "derived": known.derived, "brought": known.brought, "ended": known.ended})
+        return 0
+    derived, brought = known.derived, known.brought
+    show(
+        f"{derived.facts:,} facts of {derived.tenants:,} tenants derived anew: {derived.added:,} were lacking,"
+        f" {derived.changed:,} were otherwise, {derived.removed:,} had no memory"
+    )
+    if brought is None:
+        said = f"; {known.ended:,} records are owed to no graph outside any more" if known.ended else ""
+        show(f"the graph is read in Postgres{said}")
+    else:
+        show(
+            f"{brought.store} was given {brought.given:,} records, and {brought.owed:,} are on their way",
+            f"the graph is read in {brought.store} from now on",
+        )
+    return 0
 
 
 async def _abandon(opened: Rebuilding, *, json: bool) -> int:
