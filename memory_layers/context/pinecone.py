@@ -11,13 +11,15 @@ old form meanwhile; against that, a write's place in the namespace's log is reme
 says that its index has come so far. Only the process that wrote knows the place, and only for a minute, after which
 Pinecone has caught up or forgotten: then being found is enough.
 
-**Limits.** A request carries at most 1,000 records and 2 MB, a record at most 40 KB of metadata. A memory with more
-readers than fit is held under shortened marks, so that some who are not among them share one: they are offered a
-candidate that the record then refuses. None of its readers misses it.
-
 **Failure.** The client retries by itself, and obeys `Retry-After` for up to a minute and a half; a question cannot wait
-that long, so every request has a time of its own here, after which the store counts as away. A key that is refused, or
-a quota that is used up, counts as away too: it is not about what was given, and the debts wait.
+that long, so every request has a time of its own here, after which the store counts as away. A namespace that did not
+answer is not asked for a second, so that in an outage one question a second waits, and not each; by namespace, because
+Pinecone throttles by namespace. A key that is refused, or a quota that is used up, counts as away too: it is not about
+what was given, and the debts wait.
+
+**Cancelling.** A request that is cancelled, or times out, while it waits for a connection costs the HTTP client
+(httpcore 1.0) a place in its pool for good. So questions queue here, fewer at a time than the pool has places, and one
+that is given up leaves its request running for a moment. A write is cancelled: none shall arrive after a later removal.
 """
 
 from __future__ import annotations
@@ -26,16 +28,15 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 from uuid import UUID
 
-import numpy
-
 from ...infra.errors import BadInput, ServerUnavailable, SettingsError, WrongTenant
+from .pinecone_records import RECORDS, batches, forms, numbers
 from .remote import Point, StoreCapabilities
 
 if TYPE_CHECKING:
@@ -47,13 +48,14 @@ T = TypeVar("T")
 
 READING, WRITING, STARTING = 2.0, 30.0, 10.0
 """Seconds that one request may take, with the client's own retries."""
+LEFT_ALONE = 1.0
+"""Seconds for which a namespace that did not answer is not asked."""
+_LONG = 0.25
+_LEFT_RUNNING = 4.0
+_AT_ONCE, _CONNECTIONS = 50, 100
 
-_RECORDS, _BYTES, _METADATA = 1_000, 1_900_000, 38_000  # of a request; of a request; of a record's marks
 _MOST_FOUND = 10_000
-_DECIMALS = 8  # of a number between -1 and 1: beyond what float32 holds, and half as long as all that float64 prints
-_NUMBER = _DECIMALS + 4  # bytes: a sign, "0.", the decimals, a comma
 _NAMESPACE = 512
-_MARKS = (None, 4, 3)  # digits that a mark is shortened to, until a record's marks fit: 4,096 marks of three always do
 _REMEMBERED, _CATCHING_UP = 20_000, 60.0
 _AWAY = frozenset({401, 402, 403, 404, 408, 409, 412, 429})  # besides 5xx: about us or the moment, not about the input
 
@@ -81,6 +83,10 @@ class PineconeStore:
         self._space = f"{embedder.fingerprint}.{generation}"
         self._opened: AsyncIndex | None = None
         self._written: OrderedDict[tuple[str, str], _Written] = OrderedDict()
+        self._silent: dict[str, float] = {}
+        """Until when a namespace that did not answer is left alone."""
+        self._asking: set[asyncio.Task[Any]] = set()
+        self._places = asyncio.Semaphore(_AT_ONCE)
 
     @property
     def name(self) -> str:
@@ -94,10 +100,11 @@ class PineconeStore:
         from pinecone.errors.exceptions import ForbiddenError, NotFoundError, PineconeValueError, UnauthorizedError
 
         try:
-            client = AsyncPinecone(timeout=STARTING)
+            client = AsyncPinecone(timeout=STARTING, connection_pool_maxsize=_CONNECTIONS)
             stack.push_async_callback(client.close)
             opened = await self._open(client)
             stack.push_async_callback(opened.close)
+            stack.push_async_callback(self._ask_no_more)
             self._opened = opened
             found = await _within(STARTING, "describing its index", opened.describe_index_stats())
         except ServerUnavailable as error:
@@ -112,7 +119,7 @@ class PineconeStore:
 
     async def put(self, tenant: str, points: Sequence[Point]) -> None:
         namespace = self._namespace(tenant)
-        for batch in _batches(points):
+        for batch in batches(points):
             answer = await _within(WRITING, "storing vectors", self._index.upsert(vectors=batch, namespace=namespace))
             place = answer.response_info.lsn_committed if answer.response_info else None
             self._remember(namespace, batch, place)
@@ -129,10 +136,10 @@ class PineconeStore:
     ) -> list[tuple[UUID, float]]:
         if not circles or k < 1:
             return []
-        wanted: dict[str, object] = {"circles": {"$in": sorted({s for c in circles for s in _forms(c)})}}
+        wanted: dict[str, object] = {"circles": {"$in": sorted({s for c in circles for s in forms(c)})}}
         if kinds:
             wanted["kind"] = {"$in": sorted(kinds)}
-        found, _ = await self._find(self._namespace(tenant), _numbers(vector), wanted, k)
+        found, _ = await self._find(self._namespace(tenant), numbers(vector), wanted, k)
         return [(UUID(identifier), score) for identifier, score in found]
 
     async def shown(self, tenant: str, ids: Collection[UUID]) -> set[UUID]:
@@ -150,7 +157,7 @@ class PineconeStore:
         return shown
 
     async def count(self, tenant: str) -> int | None:
-        found = await _within(READING, "counting its vectors", self._index.describe_index_stats())
+        found = await self._asked("counting its vectors", lambda: self._index.describe_index_stats(timeout=READING))
         held = found.namespaces.get(self._namespace(tenant))
         return held.vector_count if held is not None else 0
 
@@ -174,15 +181,54 @@ class PineconeStore:
         self, namespace: str, vector: list[float], wanted: dict[str, object], k: int
     ) -> tuple[list[tuple[str, float]], int | None]:
         """Ids with scores, and how far the index had come that was asked."""
-        asked = self._index.query(top_k=min(k, _MOST_FOUND), vector=vector, namespace=namespace, filter=wanted)
+        if time.monotonic() < self._silent.get(namespace, 0.0):
+            raise ServerUnavailable("Pinecone did not answer a moment ago")
+        begun = time.monotonic()
+        most = min(k, _MOST_FOUND)
         try:
-            answer = await _within(READING, "asking for vectors", asked)
-        except ServerUnavailable as error:
+            answer = await self._asked(
+                "asking for vectors",
+                lambda: self._index.query(
+                    top_k=most, vector=vector, namespace=namespace, filter=wanted, timeout=READING
+                ),
+            )
+        except (ServerUnavailable, asyncio.CancelledError) as error:
             if _no_namespace(error.__cause__):
                 return [], None
+            # Whoever asked may have given up first, at a deadline of its own.
+            if isinstance(error, ServerUnavailable) or time.monotonic() - begun > _LONG:
+                self._silent[namespace] = time.monotonic() + LEFT_ALONE
             raise
+        self._silent.pop(namespace, None)
         place = answer.response_info.lsn_reconciled if answer.response_info else None
         return [(match.id, match.score) for match in answer.matches], place
+
+    async def _asked(self, doing: str, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        return await _within(READING, doing, self._let_run(ask))
+
+    async def _let_run(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The answer to a question, which runs on for a moment when nobody waits for it any more."""
+        await self._places.acquire()
+        asking = asyncio.create_task(ask())
+        self._asking.add(asking)
+        asking.add_done_callback(self._answered)
+        try:
+            return await asyncio.shield(asking)
+        finally:
+            if not asking.done():
+                asyncio.get_running_loop().call_later(_LEFT_RUNNING, asking.cancel)
+
+    def _answered(self, asking: asyncio.Task[Any]) -> None:
+        self._asking.discard(asking)
+        self._places.release()
+        if not asking.cancelled():
+            asking.exception()  # perhaps nobody is left to hear of it
+
+    async def _ask_no_more(self) -> None:
+        asking = [*self._asking]
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
 
     async def _delete(self, deleting: Awaitable[None]) -> None:
         try:
@@ -267,54 +313,8 @@ def _no_namespace(cause: BaseException | None) -> bool:
     return isinstance(cause, NotFoundError) and "namespace" in str(cause).lower()
 
 
-def _batches(points: Sequence[Point]) -> Iterator[list[Vector]]:
-    """The points as Pinecone takes them, in as few requests as its limits allow."""
-    from pinecone import Vector
-
-    batch: list[Vector] = []
-    size = 0
-    for point in points:
-        identifier, marks = str(point.id), _fitting(point.circles)
-        length = _NUMBER * point.vector.size + _length(marks) + len(point.kind) + 3 * len(identifier) + 100
-        if batch and (len(batch) == _RECORDS or size + length > _BYTES):
-            yield batch
-            batch, size = [], 0
-        metadata = {"id": identifier, "kind": point.kind, "circles": marks}
-        batch.append(Vector(id=identifier, values=_numbers(point.vector), metadata=metadata))
-        size += length
-    if batch:
-        yield batch
-
-
-def _numbers(vector: Vectors) -> list[float]:
-    return numpy.round(vector.astype(numpy.float64), _DECIMALS).tolist()
-
-
-def _fitting(circles: Sequence[str]) -> list[str]:
-    """The marks of a record, shortened where they would not fit."""
-    marks: list[str] = []
-    for digits in _MARKS:
-        marks = sorted({_shortened(circle, digits) for circle in circles})
-        if _length(marks) <= _METADATA:
-            break
-    return marks
-
-
-def _forms(circle: str) -> Iterator[str]:
-    """How a mark may be written in records that share it."""
-    return (_shortened(circle, digits) for digits in _MARKS)
-
-
-def _shortened(circle: str, digits: int | None) -> str:
-    return circle if digits is None else f"~{circle[:digits]}"
-
-
-def _length(marks: Sequence[str]) -> int:
-    return sum(map(len, marks)) + 3 * len(marks)
-
-
 def _chunks(ids: list[str]) -> Iterator[list[str]]:
-    return (ids[start : start + _RECORDS] for start in range(0, len(ids), _RECORDS))
+    return (ids[start : start + RECORDS] for start in range(0, len(ids), RECORDS))
 
 
 def _address(url: str) -> tuple[str, str]:

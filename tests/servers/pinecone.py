@@ -304,6 +304,7 @@ def _error(code: int, message: str) -> dict[str, Any]:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = False  # so that the end waits for them
+    request_queue_size = 128
 
     def __init__(self, emulator: Emulator, port: int) -> None:
         self.emulator = emulator

@@ -79,6 +79,7 @@ def pinecone_at(delay: float, monkeypatch: pytest.MonkeyPatch) -> Generator[Back
             emulator.down()
             try:
                 with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(pinecone, "LEFT_ALONE", 0.1)
                     for patience in ("READING", "WRITING", "STARTING"):
                         patch.setattr(pinecone, patience, 0.3)  # the client would try again for seconds
                     yield

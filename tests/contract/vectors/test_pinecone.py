@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Generator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from random import Random
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -37,11 +38,14 @@ def emulator(monkeypatch: pytest.MonkeyPatch) -> Generator[Emulator]:
         yield emulator
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests may take little, so that nobody waits for the client's own retries."""
-    for patience in ("READING", "WRITING", "STARTING"):
-        monkeypatch.setattr(pinecone, patience, 0.3)
+@contextmanager
+def impatience() -> Generator[None]:
+    """Requests may take little here, so that nobody waits for the client's own retries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pinecone, "LEFT_ALONE", 0.0)
+        for patience in ("READING", "WRITING"):
+            patch.setattr(pinecone, patience, 0.3)
+        yield
 
 
 @asynccontextmanager
@@ -254,7 +258,6 @@ async def test_a_refusal_that_is_about_us_counts_as_away(emulator: Emulator, ten
                 await verb()
 
 
-@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(("status", "retry_after"), [(429, 60.0), (429, None), (500, None), (503, 1.0), (504, None)])
 async def test_throttled_or_broken_it_counts_as_away_and_nobody_waits_as_long_as_it_says(
     emulator: Emulator, tenant: str, status: int, retry_after: float | None
@@ -262,36 +265,94 @@ async def test_throttled_or_broken_it_counts_as_away_and_nobody_waits_as_long_as
     async with started(emulator.url) as store:
         await store.put(tenant, held := points(1))
         emulator.refuse(status, retry_after=retry_after)
-        with pytest.raises(ServerUnavailable):
-            await found(store, tenant, ASKED)
-        with pytest.raises(ServerUnavailable):
-            await store.put(tenant, points(1))
+        with impatience():
+            with pytest.raises(ServerUnavailable):
+                await found(store, tenant, ASKED)
+            with pytest.raises(ServerUnavailable):
+                await store.put(tenant, points(1))
         emulator.mend()
         assert await found(store, tenant, ASKED) == [held[0].id]
 
 
-@pytest.mark.usefixtures("impatient")
 async def test_a_store_that_answers_too_late_counts_as_away(emulator: Emulator, tenant: str) -> None:
     async with started(emulator.url) as store:
         await store.put(tenant, held := points(1))
         emulator.latency = 0.6
-        with pytest.raises(ServerUnavailable, match="in time"):
+        with impatience(), pytest.raises(ServerUnavailable, match="in time"):
             await found(store, tenant, ASKED)
         emulator.latency = 0
         assert await found(store, tenant, ASKED) == [held[0].id]
 
 
-async def test_a_question_that_is_given_up_leaves_the_store_usable(emulator: Emulator, tenant: str) -> None:
+async def test_a_tenant_whose_question_was_not_answered_waits_for_no_other_and_others_are_asked(
+    emulator: Emulator, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinecone, "LEFT_ALONE", 3_600.0)
     async with started(emulator.url) as store:
-        await store.put(tenant, held := points(1))
-        emulator.latency = 0.3
-        given_up = [asyncio.create_task(found(store, tenant, ASKED)) for _ in range(30)]
-        await asyncio.sleep(0.05)
-        for task in given_up:
-            task.cancel()
-        await asyncio.gather(*given_up, return_exceptions=True)
+        held = points(1)
+        for name in (tenant, "another"):
+            await store.put(name, held)
+        emulator.latency = 0.6
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(ServerUnavailable, match="in time"):
+            patch.setattr(pinecone, "READING", 0.3)
+            await found(store, tenant, ASKED)
         emulator.latency = 0
-        assert await asyncio.gather(*(found(store, tenant, ASKED) for _ in range(30))) == [[held[0].id]] * 30
+        with pytest.raises(ServerUnavailable, match="a moment ago"):
+            await found(store, tenant, ASKED)
+        assert await found(store, "another", ASKED) == [held[0].id]
+
+
+@pytest.mark.parametrize("given_up", ["early", "late"])
+async def test_a_question_that_was_given_up_late_counts_as_not_answered(
+    emulator: Emulator, tenant: str, monkeypatch: pytest.MonkeyPatch, given_up: str
+) -> None:
+    monkeypatch.setattr(pinecone, "LEFT_ALONE", 3_600.0)
+    monkeypatch.setattr(pinecone, "_LONG", 0.0 if given_up == "late" else 3_600.0)
+    async with started(emulator.url) as store:
+        held = points(1)
+        await store.put(tenant, held)
+        emulator.latency = 0.5
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await found(store, tenant, ASKED)
+        emulator.latency = 0
+        if given_up == "early":
+            assert await found(store, tenant, ASKED) == [held[0].id]
+        else:
+            with pytest.raises(ServerUnavailable, match="a moment ago"):
+                await found(store, tenant, ASKED)
+
+
+async def test_hundreds_of_questions_given_up_under_load_leave_the_store_usable(
+    emulator: Emulator, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinecone, "READING", 20.0)
+    monkeypatch.setattr(pinecone, "LEFT_ALONE", 0.0)
+    chance = Random(7)
+
+    async def give_up(store: PineconeStore) -> None:
+        with suppress(TimeoutError, ServerUnavailable):
+            async with asyncio.timeout(chance.random() * 0.08):
+                await found(store, tenant, ASKED)
+
+    async with started(emulator.url) as store:
+        held = points(1)
+        await store.put(tenant, held)
+        emulator.latency = 0.005
+        for _ in range(8):
+            await asyncio.gather(*(give_up(store) for _ in range(60)))
+        assert await found(store, tenant, ASKED) == [held[0].id]
+
+
+async def test_closing_ends_the_questions_that_nobody_waits_for(emulator: Emulator, tenant: str) -> None:
+    async with started(emulator.url) as store:
+        await store.put(tenant, points(1))
+        emulator.latency = 0.5
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await found(store, tenant, ASKED)
+        before = asyncio.all_tasks()
+    assert len(before) > len(asyncio.all_tasks())
 
 
 async def test_a_lost_answer_leaves_one_record(emulator: Emulator, tenant: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+import asyncio
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 from lousa.infra.errors import ServerUnavailable, SettingsError
@@ -30,7 +31,15 @@ async def test_every_verb_says_that_the_store_is_away_and_works_again_after(
         ):
             with pytest.raises(ServerUnavailable):
                 await verb()
-    assert set(await found(store, tenant, vectors(1)[0])) == set(ids)
+
+    async def back() -> bool:
+        with suppress(ServerUnavailable):  # for a moment it may be left alone
+            return set(await found(store, tenant, vectors(1)[0])) == set(ids)
+        return False
+
+    async with asyncio.timeout(30):
+        while not await back():  # noqa: ASYNC110 - what is waited for happens in a server
+            await asyncio.sleep(0.02)
     await put(store, tenant, points(1))
 
 
