@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -50,6 +51,7 @@ async def opened(servers: Endpoints, stores: Stores, home: Path, tenant: str) ->
         vector_url=stores.vector_url,
         tenant=tenant,
         consolidate=False,
+        deadline=timedelta(seconds=20),
     ) as runtime:
         yield runtime
 
@@ -143,10 +145,8 @@ async def test_a_superseded_fact_leaves_the_store(runtime: Runtime, emulator: Em
 
 
 async def test_while_the_store_is_away_writes_go_on_and_recalls_say_so_and_afterwards_it_has_everything_once(
-    runtime: Runtime, emulator: Emulator, tenant: str, connections: Connections, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, emulator: Emulator, tenant: str, connections: Connections
 ) -> None:
-    for patience in ("READING", "WRITING"):
-        monkeypatch.setattr(pinecone_store, patience, 0.3)
     desk = runtime.desk()
     before = await desk.remember("The lease of the harbour office ends in March")
     mistaken = await desk.remember("The lease of the harbour office ends in May")
@@ -154,7 +154,9 @@ async def test_while_the_store_is_away_writes_go_on_and_recalls_say_so_and_after
     emulator.down()
     during = [await desk.remember(f"The harbour office has {floors} floors") for floors in range(2, 12)]
     await desk.forget(mistaken.id, reason="mistaken")
-    recall = await desk.recall("harbour office", k=20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pinecone_store, "READING", 0.3)  # the client would try again for seconds
+        recall = await desk.recall("harbour office", k=20)
     assert "context" in recall.silent
     assert {hit.id for hit in recall} == {before.id, *(receipt.id for receipt in during)}
     assert await owed(connections, tenant) > 0
@@ -207,10 +209,17 @@ async def test_another_process_finds_it_too(
         assert [hit.id for hit in await other.desk().recall("when does the lease end?")] == [receipt.id]
 
 
-@pytest.mark.usefixtures("runtime")
 async def test_without_the_address_of_its_store_a_database_is_refused_with_the_way_out(
-    servers: Endpoints, stores: Stores, tmp_path: Path
+    runtime: Runtime, servers: Endpoints, stores: Stores, tmp_path: Path, connections: Connections
 ) -> None:
+    await runtime.desk().remember("Something that is in the store")
+
+    async def used() -> bool:
+        async with connections.system_transaction("") as connection:
+            cursor = await connection.execute("SELECT used FROM layer_space WHERE layer = 'context'")
+            return (True,) in await cursor.fetchall()
+
+    await until(used)
     with pytest.raises(SchemaMismatch, match=r"LOUSA_VECTOR_URL.*lousa rebuild context"):
         async with lousa.open(
             home=tmp_path / "other", redis_url=servers.redis_url, postgres_url=database(servers, stores)
