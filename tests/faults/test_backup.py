@@ -1,4 +1,4 @@
-"""Backup and restore at the wrong moment: half dead, twice at once, full disks, homes in use, cursors from elsewhere."""
+"""Backup and restore at the wrong moment: half dead, at once, full disks, homes in use, cursors from elsewhere."""
 
 from __future__ import annotations
 
