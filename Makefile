@@ -8,9 +8,9 @@ MOMENTS ?= 200
 MINUTES ?= 20
 BROKEN := operation-id ack-before-commit ttl-on-unaudited skipped-change mistaken-tenant
 # What is held to an older PostgreSQL besides: what its SQL does, and neither what waits for time to pass nor other stores.
-AGAIN := $(addprefix tests/contract/,write_path consolidation test_context_layer.py test_finding.py test_immutable_rows.py \
+OLDER := $(addprefix tests/contract/,write_path consolidation test_context_layer.py test_finding.py test_immutable_rows.py \
 	test_knowledge_facts.py test_knowledge_graph.py test_leaks_library.py test_recall_hits.py test_words.py)
-NOT_AGAIN := not (pinecone or langchain or neo4j or cluster or sentinel or test_pressure or test_schedule)
+NOT_OLDER := not (pinecone or langchain or neo4j or cluster or sentinel or test_pressure or test_schedule)
 NAMES ?= $(sort $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 
 .PHONY: demo test check bench faults soak package lock clean help
@@ -45,9 +45,10 @@ demo: .venv/.run-ready
 
 # Two processes at least, each with servers of its own: many tests wait for time to pass.
 test: .venv/.dev-ready
+	@echo "on PostgreSQL 16, and through a PgBouncer where there is one:"
+	@LOUSA_TEST_POSTGRES=16 LOUSA_TEST_POOLER=auto $(PY) -m pytest --numprocesses=2 --dist=loadfile -k "$(NOT_OLDER)" $(OLDER)
+	@echo "on the embedded servers, all:"
 	@$(PY) -m pytest --numprocesses=2 --dist=loadfile --ignore=tests/faults/campaign/test_broken_builds.py
-	@echo "again on PostgreSQL 16, and through a PgBouncer where there is one:"
-	@LOUSA_TEST_POSTGRES=16 LOUSA_TEST_POOLER=auto $(PY) -m pytest --numprocesses=2 --dist=loadfile -k "$(NOT_AGAIN)" $(AGAIN)
 
 check: .venv/.dev-ready
 	@$(PY) -m ruff check .
