@@ -4,7 +4,8 @@ What is counted as wrong: a recall that does not find an acknowledged memory by 
 withdrawal was acknowledged, or that fails; a write that fails, or that is not in the record and in layer 2 at the end.
 
 By itself: `PYTHONPATH=tests:tests/support:tests/faults python tests/faults/rebuild_campaign.py --size 50000 --to two`
-starts servers of its own and prints the figures.
+starts servers of its own and prints the figures. With `--home DIR` it keeps them, and goes on with what is there; with
+`--fill` it writes memories and does no more.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from uuid import UUID
 
 import lousa
 import models
+import psycopg
 from lousa.agents.remembering import Remembering
 from lousa.infra.embedded.supervisor import EmbeddedServers
 from lousa.infra.identity import Principal
@@ -80,6 +82,14 @@ class Traffic:
         self._numbers = iter(range(10**9))
         self._stopped = asyncio.Event()
         self._random = random.Random(7)
+
+    async def fill(self, size: int) -> None:
+        """As many memories as that, those that are there already included."""
+        there = await rows(self._runtime, "SELECT id, text FROM memory WHERE status = 'live'")
+        self.texts.update(dict(there))
+        self._numbers = iter(range(max((int(text.split()[1]) for _, text in there), default=-1) + 1, 10**9))
+        for done in range(len(there), size, 500):
+            await asyncio.gather(*(self.write() for _ in range(min(500, size - done))))
 
     async def write(self, kind: str = "semantic") -> None:
         text = f"number {next(self._numbers)} of the {' '.join(self._random.sample(WORDS, 3))} is kept"
@@ -157,9 +167,10 @@ async def run(settings: Settings, size: int, to: str, *, hurry: bool = False) ->
     figures = Figures(size=size)
     async with lousa.open(settings) as runtime:
         traffic = Traffic(runtime, figures)
-        for done in range(0, size, 500):
-            await asyncio.gather(*(traffic.write() for _ in range(min(500, size - done))))
+        await traffic.fill(size)
         await _nothing_owed(runtime)
+        if to == "":
+            return figures
         async with traffic.flowing():
             first = await _rebuild(settings, to)
             try:
@@ -233,23 +244,36 @@ async def _committed(runtime: Runtime) -> bool:
     return await runtime.services.router.caught_up(who, timedelta(seconds=60))
 
 
-async def _alone(size: int, to: str) -> Figures:
-    with tempfile.TemporaryDirectory(prefix="lousa-rebuild-") as folder:
-        async with AsyncExitStack() as stack:
-            servers = await EmbeddedServers(Path(folder)).start(stack)
-            settings = Settings(
-                redis_url=servers.redis_url,
-                postgres_url=servers.postgres_url,
-                home=Path(folder) / "program",
-                embedder="models:one",
-                consolidate=False,
-            )
-            return await run(settings, size, to)
+async def _alone(size: int, to: str, home: Path | None) -> Figures:
+    async with AsyncExitStack() as stack:
+        folder = home or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lousa-rebuild-")))
+        servers = await EmbeddedServers(folder).start(stack)
+        serving = await _serving(servers.postgres_url)
+        settings = Settings(
+            redis_url=servers.redis_url,
+            postgres_url=servers.postgres_url,
+            home=folder / "program",
+            embedder=f"models:{serving}",
+            consolidate=False,
+        )
+        return await run(settings, size, to)
+
+
+async def _serving(postgres_url: str) -> str:
+    """The model whose vectors are there."""
+    async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+        ((there,),) = await (await connection.execute("SELECT to_regclass('lousa.layer_space') IS NOT NULL")).fetchall()
+        query = "SELECT model FROM lousa.layer_space WHERE layer = 'context' AND state = 'serving'"
+        found = await (await connection.execute(query)).fetchone() if there else None
+    return str(found[0]).split()[-1] if found else "one"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", type=int, default=2_000)
     parser.add_argument("--to", choices=("one", "two"), default="two")
+    parser.add_argument("--home", type=Path)
+    parser.add_argument("--fill", action="store_true")
     chosen = parser.parse_args()
-    print(json.dumps(asdict(asyncio.run(_alone(chosen.size, chosen.to))), indent=1, default=str))
+    ended = asyncio.run(_alone(chosen.size, "" if chosen.fill else chosen.to, chosen.home))
+    print(json.dumps(asdict(ended), indent=1, default=str))
