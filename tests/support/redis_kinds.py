@@ -2,7 +2,8 @@
 
 The last two are used as a user with no rights but the documented ones, and what the tests themselves ask for.
 
-A folder or a module of tests takes `connections` and `redis_url` from here, and each of its tests runs on every kind.
+A folder or a module of tests takes `connections` and `redis_url` from here, and each of its tests runs on every kind;
+of its many cases one, where a `conftest.py` hands the collected tests to `once_a_kind`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,23 @@ def redis_url(request: pytest.FixtureRequest, servers: Endpoints) -> str:
             started = watched(1, *least(*BEHIND_SENTINELS, *_LOOKS))
         _STARTED[kind] = stack.enter_context(started).url
     return _STARTED[kind]
+
+
+def once_a_kind(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test with many cases, run all on the embedded server and one on each other kind.
+
+    Which name or value it is matters to the scripts, which are the same everywhere, and not to where they run.
+    """
+    first: dict[tuple[object, str, str], str] = {}
+    kinds: dict[pytest.Item, tuple[object, str, str]] = {}
+    for item in items:
+        case = getattr(item, "callspec", None)
+        if isinstance(item, pytest.Function) and case is not None and case.params.get("redis_url", "alone") != "alone":
+            kinds[item] = of = (item.path, item.originalname, case.params["redis_url"])
+            first[of] = min(first.get(of, item.name), item.name)
+    spare = [item for item, of in kinds.items() if item.name != first[of]]
+    config.hook.pytest_deselected(items=spare)
+    items[:] = [item for item in items if item not in set(spare)]
 
 
 @pytest.fixture

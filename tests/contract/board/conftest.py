@@ -16,9 +16,13 @@ from lousa.memory_layers.conversation.claims import Fence
 from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.mailbox import Mailbox
 from lousa.memory_layers.conversation.operations import Operations
-from redis_kinds import connections, redis_url
+from redis_kinds import connections, once_a_kind, redis_url
 
 __all__ = ["connections", "redis_url"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    once_a_kind(config, items)
 
 
 @dataclass

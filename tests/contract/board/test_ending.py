@@ -66,6 +66,7 @@ class SlowToLetGo(Feed):
         return await super().expire(tenant, execution, audited_through, ttl)
 
 
+@pytest.mark.parametrize("redis_url", ["alone"], indirect=True)  # it is the record that is looked at
 async def test_much_to_let_go_does_not_put_off_the_next_look_at_all_boards(
     connections: Connections, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from lousa.infra.errors import LousaError, ServerUnavailable, SettingsError
 from lousa.infra.redis_rights import BEHIND_SENTINELS, IN_A_CLUSTER, RULE, lacking
 from lousa.memory_layers.conversation.board import Written
 from lousa.memory_layers.conversation.script import command
+from servers.tls import speaking_tls
 from servers.valkey import (
     HOST,
     PASSWORD,
@@ -20,7 +21,6 @@ from servers.valkey import (
     free_port,
     least,
     serving,
-    speaking_tls,
     wait_for,
     watched,
 )
