@@ -1,7 +1,7 @@
 -- A layer is rebuilt while it serves: a second space is filled beside the one that is read, and takes its place.
 --
 -- Whoever writes meanwhile owes it to both.  A trigger on the list of debts sees to that; it is made and taken off while
--- nobody writes, for a moment that is given up before it delays anybody: so every memory was either there when the new
+-- nobody writes, for a moment that is given up before it delays anybody by much: so every memory was either there when the new
 -- space was owed the whole record, or is owed to it by the trigger.
 
 SET LOCAL search_path = lousa, public;
@@ -41,14 +41,15 @@ BEGIN
 END $$;
 
 -- Until this transaction ends nobody who writes memories, or takes them out, is under way, and nobody reads these spaces.
--- Whoever does so takes `memory` first, so waiting for it holds up nobody who would be waited for.  It fails soon where it
--- would have to wait: the patience is shorter than that after which the server looks for a deadlock and ends one of two.
-CREATE FUNCTION hold_writers(spaces text[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+-- Whoever does so takes `memory` first, so waiting for it holds up nobody who would be waited for.  It fails where it would
+-- have to wait for longer than `patience`.  With one of over a second the server sends an automatic vacuum away that is in
+-- the way; with a shorter one it never looks for deadlocks.
+CREATE FUNCTION hold_writers(spaces text[], patience text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = lousa, pg_temp AS $$
 DECLARE
     space text;
 BEGIN
-    PERFORM set_config('lock_timeout', '400ms', true);
+    PERFORM set_config('lock_timeout', patience, true);
     LOCK TABLE memory, debt, memory_words IN SHARE ROW EXCLUSIVE MODE;
     FOREACH space IN ARRAY spaces LOOP
         EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', 'memory_vector_' || space);
@@ -73,10 +74,10 @@ GRANT EXECUTE ON FUNCTION mirror_debts, hold_writers, know_space, serve_space TO
 -- The graph that is read may lie in one store outside.  It is owed what changes from the moment that it is named here;
 -- until it has everything and serves, the graph is read in Postgres, which always has it.  The moment is one in which
 -- nobody writes facts, as above.
-CREATE FUNCTION adopt_graph(wanted text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION adopt_graph(wanted text, patience text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = lousa, pg_temp AS $$
 BEGIN
-    PERFORM set_config('lock_timeout', '400ms', true);
+    PERFORM set_config('lock_timeout', patience, true);
     LOCK TABLE memory, fact, decision IN SHARE ROW EXCLUSIVE MODE;
     DELETE FROM layer_space WHERE layer = 'knowledge';
     INSERT INTO layer_space (layer, name, store, state) VALUES ('knowledge', 'postgres', 'postgres', 'serving');

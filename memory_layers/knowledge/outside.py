@@ -98,11 +98,11 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
         await in_a_moment(self._serve_nothing)
         await self.look()
 
-    async def _serve_nothing(self) -> None:
+    async def _serve_nothing(self, patience: str) -> None:
         async with self._connections.system_transaction("") as connection:
             found = await whereabouts(connection, self.graph.name)
             if found.standing != "serving" and not found.stated:
-                await adopt(connection, self.graph.name)
+                await adopt(connection, self.graph.name, patience)
                 await serve(connection, self.graph.name)
 
     @property

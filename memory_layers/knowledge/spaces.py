@@ -33,9 +33,12 @@ async def whereabouts(connection: Connection, store: str) -> Whereabouts:
     return Whereabouts(standing=state or "elsewhere", other=other if state is None else None, stated=stated)
 
 
-async def adopt(connection: Connection, store: str) -> None:
-    """From the end of this transaction on the store is owed what changes; 'postgres' says that none is."""
-    await connection.execute(QUERIES["adopt"], {"store": store})
+async def adopt(connection: Connection, store: str, patience: str) -> None:
+    """From the end of this transaction on the store is owed what changes; 'postgres' says that none is.
+
+    It needs a moment in which nobody writes (`memory_layers.moment`), which is waited for with this patience.
+    """
+    await connection.execute(QUERIES["adopt"], {"store": store, "patience": patience})
 
 
 async def serve(connection: Connection, store: str) -> bool:

@@ -4,7 +4,7 @@ SELECT (SELECT state FROM layer_space WHERE layer = 'knowledge' AND store = %(st
        pg_relation_size('fact') + pg_relation_size('decision') > 0
 
 -- adopt: It is owed what changes from now on.
-SELECT adopt_graph(%(store)s)
+SELECT adopt_graph(%(store)s, %(patience)s)
 
 -- serve: It is read from now on.
 SELECT serve_graph(%(store)s)

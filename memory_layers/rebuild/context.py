@@ -148,7 +148,7 @@ class ContextRebuild:
                 async with self._connections.system_transaction("") as connection:
                     await self._work.write(connection, "done")
                 raise NotFound("no rebuild of context is under way")
-            await in_a_moment(lambda: self._give_up(filling))
+            await in_a_moment(lambda patience: self._give_up(filling, patience))
             return filling
 
     # Steps
@@ -156,11 +156,12 @@ class ContextRebuild:
     async def _begin(self) -> str:
         """A space to be filled, to which is owed from now on whatever is owed to layer 2."""
 
-        async def opened() -> str:
+        async def opened(patience: str) -> str:
             embedder = self._target.embedder
             async with self._connections.system_transaction("") as connection:
                 await connection.execute(QUERIES["take_turns"])
-                await connection.execute(QUERIES["hold_writers"], {"spaces": []})
+                held: dict[str, object] = {"spaces": [], "patience": patience}
+                await connection.execute(QUERIES["hold_writers"], held)
                 ((number,),) = await (await connection.execute(QUERIES["number"])).fetchall()
                 parameters = {
                     "space": f"{embedder.fingerprint}_{number}",
@@ -286,7 +287,7 @@ class ContextRebuild:
                 return
             await asyncio.sleep(_LOOK)
 
-    async def _switch(self) -> tuple[tuple[Space, ...], int]:
+    async def _switch(self, patience: str) -> tuple[tuple[Space, ...], int]:
         """The new space serves from here on; what did before, and how much the new one is still owed."""
         self._tell(Progress(phase="switching", done=0, total=0))
         outside = isinstance(self._target, OutsideContextLayer)
@@ -297,7 +298,8 @@ class ContextRebuild:
             await self._work.write(connection, "done")
             await connection.execute(QUERIES["take_turns"])
             former = tuple(space for space in await self._spaces(connection) if space.state == "serving")
-            await connection.execute(QUERIES["hold_writers"], {"spaces": [space.name for space in former]})
+            held = {"spaces": [space.name for space in former], "patience": patience}
+            await connection.execute(QUERIES["hold_writers"], held)
             await connection.execute(QUERIES["mirror"], {"wanted": False})
             creditors = await (await connection.execute(QUERIES["creditors"])).fetchall()
             inherited = 0
@@ -311,10 +313,10 @@ class ContextRebuild:
             await connection.execute(QUERIES["serve_space"], {"space": self._target.space})
         return former, inherited
 
-    async def _give_up(self, filling: Space) -> None:
+    async def _give_up(self, filling: Space, patience: str) -> None:
         async with self._connections.system_transaction("") as connection:
             await self._work.write(connection, "done")
-            await connection.execute(QUERIES["hold_writers"], {"spaces": []})
+            await connection.execute(QUERIES["hold_writers"], {"spaces": [], "patience": patience})
             await connection.execute(QUERIES["mirror"], {"wanted": False})
             for (tenant,) in await (await connection.execute(QUERIES["creditors"])).fetchall():
                 await connection.execute(QUERIES["act_for"], {"tenant": tenant})

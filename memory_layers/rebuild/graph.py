@@ -110,7 +110,7 @@ class KnowledgeRebuild:
         async with self._work.held():
             await graph.look()
             if graph.standing == "elsewhere":
-                await in_a_moment(lambda: self._adopt(graph.graph.name))
+                await in_a_moment(lambda patience: self._adopt(graph.graph.name, patience))
                 await graph.look()
             for tenant in await self._listed("graph_debtors"):
                 async with self._connections.system_transaction(tenant) as connection:
@@ -135,7 +135,7 @@ class KnowledgeRebuild:
     async def release(self) -> int:
         """Have the graph read in Postgres, and owe none outside anything; how many debts that ends."""
         async with self._work.held():
-            await in_a_moment(lambda: self._adopt("postgres"))
+            await in_a_moment(lambda patience: self._adopt("postgres", patience))
             ended = 0
             for tenant in await self._listed("graph_debtors"):
                 async with self._connections.system_transaction(tenant) as connection:
@@ -170,9 +170,9 @@ class KnowledgeRebuild:
             await self._layer.remove(connection, unfounded)
         return replace(found, removed=found.removed + len(unfounded))
 
-    async def _adopt(self, store: str) -> None:
+    async def _adopt(self, store: str, patience: str) -> None:
         async with self._connections.system_transaction("") as connection:
-            await adopt(connection, store)
+            await adopt(connection, store, patience)
 
     async def _compared(self, graph: OutsideKnowledgeLayer) -> tuple[int, int]:
         """How much it holds, and how much of what differs it was not owed yet; it is from now on."""

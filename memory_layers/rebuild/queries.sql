@@ -34,7 +34,7 @@ SELECT name, store, fingerprint, model, dimensions, state FROM layer_space WHERE
 SELECT nextval('space_number')
 
 -- hold_writers: Nobody writes memories, nor reads these spaces, until this transaction ends.
-SELECT hold_writers(%(spaces)s::text[])
+SELECT hold_writers(%(spaces)s::text[], %(patience)s)
 
 -- open_space: A space beside the one that serves.
 SELECT open_vector_space(%(space)s, %(store)s, %(fingerprint)s, %(model)s, %(dimensions)s, 'filling')

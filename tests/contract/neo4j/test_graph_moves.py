@@ -156,7 +156,7 @@ async def test_when_the_graph_is_brought_elsewhere_its_former_readers_turn_to_po
             await settled(runtime)
             before = await by_graph(runtime, "Loja 1 e Loja 2")
             async with runtime.services.connections.system_transaction("") as connection:
-                await adopt(connection, "neo4j of another")
+                await adopt(connection, "neo4j of another", "5s")
             receipt = await runtime.desk().state_fact("Loja 9", "fica em", "Palmas", scope="tenant")
             assert "knowledge" in receipt.owed
             while outside(runtime).standing != "elsewhere":  # noqa: ASYNC110  # it looks once a second
