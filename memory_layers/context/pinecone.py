@@ -140,7 +140,7 @@ class PineconeStore:
         if kinds:
             wanted["kind"] = {"$in": sorted(kinds)}
         found, _ = await self._find(self._namespace(tenant), numbers(vector), wanted, k)
-        return [(UUID(identifier), score) for identifier, score in found]
+        return [(UUID(identifier), min(1.0, max(-1.0, score))) for identifier, score in found]
 
     async def shown(self, tenant: str, ids: Collection[UUID]) -> set[UUID]:
         namespace = self._namespace(tenant)

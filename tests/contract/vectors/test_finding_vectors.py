@@ -32,6 +32,14 @@ async def test_scores_are_cosines_likest_first(store: VectorStore, tenant: str) 
     assert [score for _, score in answer] == sorted((score for _, score in answer), reverse=True)
 
 
+async def test_no_cosine_is_above_one(store: VectorStore, tenant: str) -> None:
+    held = points(100)
+    await put(store, tenant, held)
+    for point in held:
+        [(_, score)] = await store.nearest(tenant, point.vector, circles=[EVERYONE], kinds=[], k=1)
+        assert 0.999 < score <= 1
+
+
 async def test_the_k_likest_are_found_and_no_more(store: VectorStore, tenant: str) -> None:
     held, [asked] = points(50), vectors(1, seed=1)
     await put(store, tenant, held)
