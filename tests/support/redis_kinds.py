@@ -8,6 +8,7 @@ of its many cases one, where a `conftest.py` hands the collected tests to `once_
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, ExitStack
 
@@ -30,7 +31,7 @@ def redis_url(request: pytest.FixtureRequest, servers: Endpoints) -> str:
         return servers.redis_url
     if kind not in _STARTED:
         stack = ExitStack()
-        request.config.add_cleanup(stack.close)
+        atexit.register(stack.close)  # of a process that shares the tests with others, pytest cleans up nothing
         if kind == "cluster":
             started = clustered(3, 0, *least(*IN_A_CLUSTER, *_LOOKS))
         else:
