@@ -10,7 +10,8 @@ BROKEN := operation-id ack-before-commit ttl-on-unaudited skipped-change mistake
 # What is held to an older PostgreSQL besides: what its SQL does, and neither what waits for time to pass nor other stores.
 OLDER := $(addprefix tests/contract/,write_path consolidation test_context_layer.py test_finding.py test_immutable_rows.py \
 	test_knowledge_facts.py test_knowledge_graph.py test_leaks_library.py test_recall_hits.py test_words.py)
-NOT_OLDER := not (pinecone or langchain or neo4j or cluster or sentinel or test_pressure or test_schedule)
+NOT_OLDER := not (pinecone or langchain or neo4j or cluster or sentinel or test_pressure or test_schedule \
+	or test_beside_others or whatever_is_folded or any_text_may_be_asked)
 NAMES ?= $(sort $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 
 .PHONY: demo test check bench faults soak package lock clean help

@@ -136,12 +136,16 @@ async def _state(connection: Connection, wanted: Mapping[int, str]) -> tuple[Cat
 
 async def _done(connection: Connection, found: Catalogue) -> dict[int, str]:
     """The migrations that this database has had: number → digest."""
+    stranger = SchemaMismatch(
+        f"the login {found.login!r} was not let in here: its owner runs `lousa migrate --login {found.login}`"
+    )
     if not (found.reads or found.system):
-        raise SchemaMismatch(
-            f"the login {found.login!r} was not let in here: its owner runs `lousa migrate --login {found.login}`"
-        )
+        raise stranger
     if not found.reads:
-        await connection.execute("SELECT set_config('role', 'lousa_system', true)")
+        try:
+            await connection.execute("SELECT set_config('role', 'lousa_system', true)")
+        except InsufficientPrivilege as error:  # a member that may not act as the role
+            raise stranger from error
     try:
         done = dict(await (await connection.execute(QUERIES["done"])).fetchall())
     except InsufficientPrivilege as error:  # before logins without the owner's rights were thought of

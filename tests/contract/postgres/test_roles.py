@@ -14,6 +14,7 @@ from lousa import Runtime
 from lousa.infra.errors import SchemaMismatch
 from lousa.infra.migrate import known
 from lousa.infra.settings import load
+from lousa.runtime.doctor import examine
 from servers import postgres
 
 from .conftest import OWNER, RUNTIME, Database
@@ -129,11 +130,31 @@ async def test_who_may_not_migrate_is_told_who_does(
 
 async def test_a_login_that_was_not_let_in_is_told_how(database: Database, redis_url: str, tmp_path: Path) -> None:
     await database.migrate()
-    await database.run(postgres.SUPERUSER, f"DROP OWNED BY {RUNTIME}", f"REVOKE lousa_app, lousa_system FROM {RUNTIME}")
-    await database.run(OWNER, f"REVOKE lousa_app, lousa_system FROM {RUNTIME}")
-    with pytest.raises(SchemaMismatch, match="lousa migrate --login running"):
-        async with opened(database, RUNTIME, redis_url, tmp_path):
-            pass
+    await database.run(OWNER, "CREATE ROLE stranger LOGIN")
+    try:
+        for grant in ("SELECT", "GRANT lousa_app, lousa_system TO stranger WITH SET FALSE, INHERIT FALSE"):
+            await database.run(OWNER, grant)
+            with pytest.raises(SchemaMismatch, match="lousa migrate --login stranger"):
+                async with opened(database, "stranger", redis_url, tmp_path):
+                    pass
+    finally:
+        await database.run(OWNER, "DROP ROLE stranger")
+
+
+async def test_a_login_that_inherits_nothing_runs_all_the_same(
+    database: Database, redis_url: str, tmp_path: Path
+) -> None:
+    await database.migrate()
+    await database.run(OWNER, "CREATE ROLE aloof LOGIN NOINHERIT")
+    await database.run(OWNER, "GRANT lousa_app, lousa_system TO aloof WITH INHERIT FALSE, SET TRUE")
+    try:
+        async with opened(database, "aloof", redis_url, tmp_path) as runtime:
+            receipt = await runtime.desk().remember("O gato dorme", kind="procedural")
+            assert receipt.state == "stored"
+            said = [check async for check in examine(runtime.settings, runtime.services.connections)]
+        assert [check.said for check in said if check.what == "postgres login"] == ["'aloof' owns nothing"]
+    finally:
+        await database.run(OWNER, "DROP ROLE aloof")
 
 
 async def test_a_login_of_any_name_is_let_in(database: Database) -> None:
