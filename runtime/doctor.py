@@ -134,6 +134,7 @@ async def _work(connections: Connections) -> AsyncIterator[Check]:
             standing = cast(Row, await (await cursor.execute(_QUERIES["standing"])).fetchone())
             boards = cast("list[Row]", await (await cursor.execute(_QUERIES["open_boards"])).fetchall())
             debts = cast("list[Row]", await (await cursor.execute(_QUERIES["debts"])).fetchall())
+            rebuilds = cast("list[Row]", await (await cursor.execute(_QUERIES["rebuilds"])).fetchall())
         # What nobody worked off because nobody had it open is not wrong: the relay that came with us is on it.
         if monotonic() > patience or not (standing["undrained"] or any(map(_overdue, debts))):
             break
@@ -149,7 +150,21 @@ async def _work(connections: Connections) -> AsyncIterator[Check]:
         yield Check(what="audit", state="wrong", said=f"{said}: keep a process open, its relay copies them")
     for check in debts_owed(debts):
         yield check
+    for check in under_way(rebuilds):
+        yield check
     yield await _large_values(connections, boards)
+
+
+def under_way(rebuilds: Sequence[Row]) -> Iterator[Check]:
+    """What is being made anew, and whether somebody is at it."""
+    for rebuild in rebuilds:
+        towards = f" towards vectors of {rebuild['model']!r} in {rebuild['store']}" if rebuild["model"] else ""
+        said = f"{rebuild['layer']} is made anew{towards}"
+        if rebuild["alive"]:
+            yield Check(what="rebuild", state="note", said=f"{said}, {rebuild['owed']} memories are left")
+        elif rebuild["model"]:
+            way_out = "'lousa rebuild context' under those settings goes on, with --abandon it gives that up"
+            yield Check(what="rebuild", state="wrong", said=f"{said}, and nobody is at it: {way_out}")
 
 
 def debts_owed(debts: Sequence[Row]) -> Iterator[Check]:

@@ -50,3 +50,9 @@ SELECT extract(epoch FROM clock_timestamp() - last_run)::float AS seconds,
        coalesce(held_until > clock_timestamp(), false) AS leads,
        (SELECT count(*) FROM lousa.missing_partitions(1)) AS lacking
 FROM lousa.consolidation_job WHERE name = 'consolidate'
+
+-- rebuilds: layers that are made anew, towards what, how much is left, and whether somebody is at it
+SELECT rebuild.layer, rebuild.held_until > clock_timestamp() AS alive, space.model, space.store,
+       (SELECT count(*) FROM lousa.debt WHERE debt.layer = 'rebuild') AS owed
+FROM lousa.rebuild LEFT JOIN lousa.layer_space AS space ON space.layer = rebuild.layer AND space.name = rebuild.space
+ORDER BY rebuild.layer

@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import models
+import psycopg
 import pytest
 from elsewhere import fresh_database
 from lousa.infra.embedded.supervisor import Endpoints
@@ -28,7 +29,11 @@ def database(servers: Endpoints) -> str:
 
 @pytest.fixture
 def of_model(lousa: Lousa, database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ended]]:
-    """Runs a command line with an embedder."""
+    """Runs a command line with an embedder, on that database without memories and vectors."""
+    with psycopg.connect(database) as owner:
+        owner.execute("SET search_path = lousa, public")
+        owner.execute("SELECT close_vector_space(name) FROM layer_space WHERE layer = 'context'")
+        owner.execute("TRUNCATE memory, memory_words, debt, fact, entity, decision, rebuild")
     monkeypatch.setenv("LOUSA_POSTGRES_URL", database)
 
     def call(model: str, *words: str) -> Ended:
@@ -88,7 +93,31 @@ def test_a_process_that_is_asked_to_end_says_how_to_go_on(
         child.terminate()
         assert "what is made goes on with: " in child.stderr.read()
         assert child.wait(30) == 143
+    checks = {check["what"]: check for check in of_model("one", "doctor", "--json").json["checks"]}
+    assert checks["rebuild"]["state"] == "wrong" and "nobody is at it: 'lousa rebuild" in checks["rebuild"]["said"]
     other = of_model("two", "rebuild", "context")
     assert other.code == 2 and "--abandon" in other.err
     given_up = of_model("two", "rebuild", "context", "--abandon", "--json")
     assert json.loads(given_up.out)["abandoned"]["model"] == "models:stuck stuck"
+    assert "rebuild" not in {check["what"] for check in of_model("one", "doctor", "--json").json["checks"]}
+
+
+def test_facts_are_derived_anew_and_what_was_otherwise_is_counted(
+    of_model: Callable[..., Ended], database: str
+) -> None:
+    for stated in ("Acme | fica em | Recife", "Acme | fica em | Olinda", "Rui | mora em | Natal"):
+        assert of_model("one", "remember", stated, "--kind", "fact").code == 0
+    before = of_model("one", "recall", "Acme", "--json").json["hits"]
+    with psycopg.connect(database) as connection:
+        connection.execute("UPDATE lousa.fact SET status = 'current', valid_to = NULL WHERE object = 'Recife'")
+        connection.execute("DELETE FROM lousa.fact WHERE object = 'Natal'")
+    mended = of_model("one", "rebuild", "knowledge", "--json")
+    assert mended.code == 0 and mended.json["brought"] is None
+    assert mended.json["derived"] == {"tenants": 1, "facts": 3, "added": 1, "changed": 1, "removed": 0}
+    again = of_model("one", "rebuild", "knowledge")
+    assert "3 facts of 1 tenants derived anew: 0 were lacking, 0 were otherwise, 0 had no memory" in again.out
+    assert again.out.splitlines()[-1] == "the graph is read in Postgres"
+    assert [hit["text"] for hit in of_model("one", "recall", "Acme", "--json").json["hits"]] == [
+        hit["text"] for hit in before
+    ]
+    assert of_model("one", "rebuild", "knowledge", "--abandon").code == 2
