@@ -23,6 +23,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 from uuid import UUID
@@ -180,6 +181,7 @@ def key_of(memory: Memory, fact: Fact) -> bytes:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).digest()
 
 
+@lru_cache(maxsize=10_000)
 def name_key(name: str) -> str:
     """A name as it is compared and indexed: folded, and no longer than an index can hold."""
     return indexable(folded(name))

@@ -7,8 +7,8 @@ SELECT id, current_tenant(), key, name FROM json_to_recordset(%(rows)s) AS new (
 ORDER BY key
 ON CONFLICT DO NOTHING
 
--- insert_facts: Assertions, once each; scope and times are the record's. Gives those that nothing has to be derived of:
--- the first of their key, in good standing, of a memory that says the same.
+-- insert_facts: Assertions, once each; scope and times are the record's. Says of each new one whether it is the first of
+-- its key, and in good standing.
 INSERT INTO fact (id, tenant, scope, owner, session, execution, readers, reader_roles, key, subject, predicate,
                   predicate_name, object, object_key, object_entity, many, trust, status, valid_from, recorded_at)
 SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, decode(new.key, 'hex'),
@@ -19,9 +19,8 @@ FROM json_to_recordset(%(rows)s) AS new (id uuid, key text, subject uuid, predic
 CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, trust, recorded_at
                     FROM memory WHERE id = new.id OFFSET 0) AS m
 ON CONFLICT (id) DO NOTHING
-RETURNING id, status = 'current'
-    AND (SELECT m.status = 'live' AND m.confirmations = 1 FROM memory AS m WHERE m.id = fact.id)
-    AND (SELECT true FROM fact AS other WHERE other.tenant = fact.tenant AND other.key = fact.key LIMIT 1) IS NULL
+RETURNING id, status = 'current' AND (
+    SELECT true FROM fact AS other WHERE other.tenant = fact.tenant AND other.key = fact.key LIMIT 1) IS NULL
 
 -- keys_of: The keys of some facts.
 SELECT DISTINCT key FROM fact WHERE id = ANY (%(ids)s)

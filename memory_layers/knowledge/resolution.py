@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 from uuid import UUID
 
@@ -66,6 +67,7 @@ class _Stored:
     confirmations: int
 
 
+@lru_cache(maxsize=10_000)
 def entity_id(tenant: str, key: str) -> UUID:
     """The id of a thing: the same name has the same id, so no look-up is needed to refer to it."""
     return id_at(0, "entity", tenant, key)
@@ -85,7 +87,9 @@ async def state(
     rows = [_row(memory, fact, keys[memory.id], trusted=trusted) for memory, fact in stated]
     cursor = await connection.execute(QUERIES["insert_facts"], {"rows": JsonParameter(rows)})
     often = Counter(keys.values())
-    alone = {one for one, plain in await cursor.fetchall() if plain and often[keys[one]] == 1}
+    # A memory that has just been written says what its fact does; one of a rebuild may say otherwise.
+    plain = set[UUID]() if trusted else {memory.id for memory, _ in stated if memory.status == "live"}
+    alone = {one for one, first in await cursor.fetchall() if first and one in plain and often[keys[one]] == 1}
     asked = [memory.id for memory, _ in stated if memory.id not in alone]
     told = await _settle(connection, {keys[one] for one in asked}, asked, now, agreed=not trusted) if asked else []
     outcomes = {one.id: one for one in told} | {one: FactOutcome(id=one, status="current") for one in alone}
