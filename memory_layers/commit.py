@@ -193,7 +193,7 @@ class Committer:
         owed = ("context",) if in_context else ()
         outside = not self.facts.capabilities.transactional
         about = memory.fact is not None or memory.kind is MemoryKind.DECISION
-        return (*owed, "knowledge") if outside and about and fresh and memory.status == "live" else owed
+        return (*owed, "knowledge") if outside and about and fresh else owed
 
     async def _index(self, connection: Connection, found: Sequence[Memory]) -> None:
         if found:
