@@ -78,11 +78,11 @@ def begun(environment: dict[str, str], *words: str) -> subprocess.Popen[str]:
 
 
 def ended(environment: dict[str, str], *words: str) -> tuple[int, str, str]:
-    out, err = (process := begun(environment, *words)).communicate(timeout=55)
+    out, err = (process := begun(environment, *words)).communicate(timeout=150)
     return process.returncode, out, err
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_a_run_goes_on_in_another_home_while_the_first_still_works(
     plain: dict[str, str], running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
