@@ -177,19 +177,25 @@ class ContextLayer:
     async def _attached(self, connection: Connection) -> str:
         """The space of this model in this store that serves; '' where none does, or one that was never used."""
         cursor = await connection.execute(QUERIES["spaces"])
-        serving = [row for row in await cursor.fetchall() if row[4] == "serving"]
-        for space, store, fingerprint, model, _, used in serving:
-            if (store, fingerprint) == (self._store, self.embedder.fingerprint):
+        spaces = await cursor.fetchall()
+        ours = (self._store, self.embedder.fingerprint)
+        way_out = "'lousa rebuild context'"
+        if any(row[1:3] == ours and row[4] == "filling" for row in spaces):
+            way_out += ", which was begun and is not done yet"
+        for space, store, fingerprint, model, state, used in spaces:
+            if state != "serving":
+                continue
+            if (store, fingerprint) == ours:
                 return space
             if used and fingerprint != self.embedder.fingerprint:
                 raise SchemaMismatch(
                     f"this store holds vectors of {model!r}, and LOUSA_EMBEDDER now names {self.embedder.name!r}:"
-                    " set LOUSA_EMBEDDER back, or make the vectors anew with 'lousa rebuild context'"
+                    f" set LOUSA_EMBEDDER back, or make the vectors anew with {way_out}"
                 )
             if used:
                 raise SchemaMismatch(
                     f"the vectors lie in {store}, and LOUSA_VECTOR_URL now names {self._store}:"
-                    " set LOUSA_VECTOR_URL back, or bring them there with 'lousa rebuild context'"
+                    f" set LOUSA_VECTOR_URL back, or bring them there with {way_out}"
                 )
         return ""
 

@@ -123,6 +123,7 @@ class ContextRebuild:
             await self._target.fill(stack, space)
             await self._owe(standing)
             agreement = await self._agree()
+            await self._fill()  # what was written while that was looked at
             former, inherited = await in_a_moment(self._switch)
             return Rebuilt(
                 space=space,

@@ -19,6 +19,8 @@ DIMENSIONS = int(os.environ.get("LOUSA_TEST_DIMENSIONS", "64"))
 calls: Counter[str] = Counter()
 gates: dict[str, asyncio.Event] = {}
 free: Counter[str] = Counter()
+refused: dict[str, str] = {}
+"""A word that a model cannot bear."""
 
 
 class Words:
@@ -29,6 +31,8 @@ class Words:
 
     async def aembed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         calls[self.model] += len(texts)
+        if any(refused.get(self.model, "\0") in text for text in texts):
+            raise ValueError(f"{self.model} cannot read that")
         if (gate := gates.get(self.model)) is not None and calls[self.model] > free[self.model]:
             await gate.wait()
         return [self.embed_query(text) for text in texts]

@@ -86,7 +86,7 @@ async def world(servers: Endpoints, database: str, tmp_path: Path, tenant: str) 
 @pytest.fixture(autouse=True)
 def gates() -> Iterator[None]:
     """Every model answers, and its calls are counted from nothing."""
-    for state in (models.gates, models.free, models.calls):
+    for state in (models.gates, models.free, models.calls, models.refused):
         state.clear()
     yield
     models.gates.clear()

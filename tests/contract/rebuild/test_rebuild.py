@@ -173,6 +173,9 @@ async def test_another_target_while_one_is_filled_is_refused_until_that_is_given
         rebuild.cancel()
         with pytest.raises(asyncio.CancelledError):
             await rebuild
+        with pytest.raises(SchemaMismatch, match="which was begun and is not done yet"):
+            async with world.open("models:two"):
+                pass
         with pytest.raises(BadInput, match=r"'models:two two' in postgres is under way.*--abandon"):
             await world.rebuilt("models:one")
         async with world.rebuild("models:one") as other:
@@ -274,6 +277,21 @@ async def test_a_model_that_gives_nothing_ends_it_with_the_way_on(world: World) 
                 await world.rebuilt(patience=timedelta(seconds=1))
             models.gates["two"].set()
             assert (await world.rebuilt()).agreement.held == 210
+
+
+async def test_what_a_model_cannot_read_holds_up_nothing_and_stays_owed(world: World) -> None:
+    async with world.open() as runtime:
+        await remember(runtime, *(f"the {subject} is closed" for subject in SUBJECTS), "the crypt is closed")
+        await settled(runtime)
+    models.refused["two"] = "crypt"
+    done = await world.rebuilt()
+    assert (done.agreement.held, done.agreement.owed, done.inherited) == (len(SUBJECTS), 1, 1)
+    async with world.open("models:two") as runtime:
+        assert (await likeness(runtime, "the harbour is closed"))[0][0] == "the harbour is closed"
+        assert "the crypt is closed" in [hit.text for hit in await runtime.desk().recall("crypt")]
+        models.refused.clear()
+        await settled(runtime)
+        assert (await likeness(runtime, "the crypt is closed"))[0][0] == "the crypt is closed"
 
 
 async def test_an_empty_database_is_rebuilt_too(world: World) -> None:
