@@ -171,13 +171,3 @@ ORDER BY 1 LIMIT %(most)s
 
 -- owe_decisions: A graph outside shall let go of those of these that are decisions.
 SELECT owe(array_agg(id), 'knowledge') FROM memory WHERE id = ANY (%(ids)s) AND kind = 'decision' HAVING count(*) > 0
-
--- serving: Where the graph that is read lies, whether it was given anything, and whether anything was ever stated.
-SELECT store, used, pg_relation_size('fact') + pg_relation_size('decision') > 0
-FROM layer_space WHERE layer = 'knowledge' AND state = 'serving'
-
--- serve: The graph is read elsewhere from now on.
-UPDATE lousa.layer_space SET store = %(store)s, used = false WHERE layer = 'knowledge' AND state = 'serving'
-
--- used: It was given something.
-UPDATE layer_space SET used = true WHERE layer = 'knowledge' AND store = %(store)s AND NOT used
