@@ -193,6 +193,7 @@ class Recaller:
             if likeness is not None:
                 if (shown := await self._in_time(_LAYER["dense"], likeness.ask())) is None:
                     silent.add(_LAYER["dense"])
+                    found["dense"] = None  # the likest of what is young would outrank what was asked for
                 else:
                     found["dense"] = united(found.get("dense"), shown.get("dense"), max(BREADTH, query.k))
             return found, silent

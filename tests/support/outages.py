@@ -149,13 +149,21 @@ class Gate:
 
     async def start(self, stack: AsyncExitStack) -> None:
         self.hears.set()
-        listener = await asyncio.start_unix_server(self._accept, str(self.folder / ".s.PGSQL.5432"))
-        stack.push_async_callback(self._stop, listener)
+        stack.push_async_callback(self._stop, await self._listen())
+
+    async def _listen(self) -> asyncio.Server:
+        return await asyncio.start_unix_server(self._accept, str(self.folder / ".s.PGSQL.5432"))
+
+    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_unix_connection(self.server)
 
     def close(self) -> None:
         self.shut = True
         for line in list(self.lines):
             line.transport.abort()
+
+    def open(self) -> None:
+        self.shut = False
 
     async def _stop(self, listener: asyncio.Server) -> None:
         listener.close()
@@ -171,7 +179,7 @@ class Gate:
         if self.shut:
             to_client.transport.abort()
             return
-        server, to_server = await asyncio.open_unix_connection(self.server)
+        server, to_server = await self._reach()
         self.lines |= {to_client, to_server}
         await asyncio.gather(self._pump(client, to_server), self._pump(server, to_client))
         self.lines -= {to_client, to_server}
@@ -183,6 +191,22 @@ class Gate:
                 sink.write(chunk)
                 await sink.drain()
         sink.transport.abort()
+
+
+@dataclass
+class PortGate(Gate):
+    """The same before a server that listens on a port of this machine; `server` is HOST:PORT, and `port` the gate's."""
+
+    port: int = 0
+
+    async def _listen(self) -> asyncio.Server:
+        listener = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = listener.sockets[0].getsockname()[1]
+        return listener
+
+    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, _, port = self.server.rpartition(":")
+        return await asyncio.open_connection(host, int(port))
 
 
 def _folder_of(servers: Endpoints) -> str:

@@ -1,0 +1,20 @@
+"""While a store outside is away writes go on and recalls say so; afterwards it holds what the record holds, once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from elsewhere import fresh_database
+from lousa.infra.embedded.supervisor import Endpoints
+from stores_away import Store, holds, run
+
+
+@pytest.mark.parametrize("store", ["vectors", "graph"])
+async def test_an_outage_costs_nothing_but_time(servers: Endpoints, tmp_path: Path, neo4j_url: str, store: Store):
+    url = await fresh_database(servers, f"lousa_without_{store}")
+    own = replace(servers, redis_url=f"{servers.redis_url}?db=3", postgres_url=url)
+    figures = await run(own, tmp_path, neo4j_url, store=store, seconds=3)
+    assert holds(figures), json.dumps(figures)
