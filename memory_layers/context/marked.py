@@ -116,7 +116,7 @@ class Marked:
             TypeError: it gives no store.
         """
         self._threads = ThreadPoolExecutor(1, "lousa-vectors")
-        stack.callback(lambda: self._threads.shutdown(wait=False, cancel_futures=True))
+        stack.callback(lambda: self._workers.shutdown(wait=False, cancel_futures=True))
         given = await self._in_a_thread(make, self.told)
         if isinstance(given, Awaitable):
             given = await _within(given)
@@ -132,7 +132,7 @@ class Marked:
             raise TypeError(f"it gave {given!r}, expected a VectorStore of LangChain or Lousa's Adapted")
         self._adapted = given
         if given.threads != 1:
-            self._threads.shutdown(wait=False)
+            self._workers.shutdown(wait=False)
             self._threads = ThreadPoolExecutor(given.threads, "lousa-vectors")
 
     @property
@@ -197,10 +197,10 @@ class Marked:
 
     async def _in_a_thread(self, function: Callable[..., T], *arguments: object) -> T:
         call = partial(copy_context().run, function, *arguments)
-        return await _within(asyncio.get_running_loop().run_in_executor(self._threads, call))
+        return await _within(asyncio.get_running_loop().run_in_executor(self._workers, call))
 
     @property
-    def _pool(self) -> ThreadPoolExecutor:
+    def _workers(self) -> ThreadPoolExecutor:
         assert self._threads is not None, "open() comes first"
         return self._threads
 
