@@ -69,6 +69,7 @@ faults: .venv/.dev-ready
 		test $$? -eq 1 || { echo "a build that is broken by $$name was not found"; exit 1; }; done
 	@$(PY) tests/faults/linearizability --histories 200
 	@$(PY) tests/faults/updates.py
+	@$(PY) tests/faults/stores_away.py
 
 soak: .venv/.dev-ready
 	@$(PY) tests/faults/soak --minutes $(MINUTES)
