@@ -13,6 +13,9 @@ import pytest
 from lousa.infra.errors import BadInput, LousaError, NotFound, SchemaMismatch, ServerUnavailable
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
+from lousa.memory_layers import embedding
+from lousa.memory_layers.context.pgvector import ContextLayer
+from lousa.memory_layers.execution import memories
 from lousa.memory_layers.rebuild.context import Progress
 
 from .conftest import SUBJECTS, World, likeness, live, remember, rows, settled, space, vectors
@@ -301,3 +304,29 @@ async def test_an_empty_database_is_rebuilt_too(world: World) -> None:
         runtime = await stack.enter_async_context(world.open("models:two"))
         await remember(runtime, "the mill is open")
         assert (await likeness(runtime, "the mill is open"))[0] == ["the mill is open"]
+
+
+async def test_a_debt_that_is_raised_while_it_is_paid_is_paid_again(world: World) -> None:
+    async with world.open() as runtime:
+        [kept] = await remember(runtime, "the mill is open")
+        await settled(runtime)
+        connections, who = runtime.services.connections, world.tenant
+        context = ContextLayer(connections, embedding.load("models:one"))
+        async with AsyncExitStack() as stack:
+            await context.start(stack)
+            async with connections.system_transaction(who) as connection:
+                memory = (await memories.get(connection, [kept]))[kept]
+                await memories.set_status(connection, [kept], "superseded")
+                await context.remove(connection, [kept])
+                owing = "INSERT INTO debt (tenant, memory, layer, due_at) VALUES (%s, %s, 'context', 'infinity')"
+                await connection.execute(owing, (who, kept))
+            async with asyncio.timeout(20), connections.system_transaction(who) as back:
+                await memories.set_status(back, [kept], "live")
+                await back.execute("SELECT owe(ARRAY[%s], 'context')", (kept,))
+                # It reads the record as it was, finds nothing to hold, and waits for the debt that is being raised.
+                paying = asyncio.create_task(context.put(who, [memory]))
+                blocked = "SELECT count(*) FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"
+                while (await rows(runtime, blocked)) == [(0,)]:  # noqa: ASYNC110  # a server gets there
+                    await asyncio.sleep(0.01)
+            await paying
+        assert await rows(runtime, "SELECT revision FROM debt") == [(1,)]
