@@ -9,24 +9,26 @@ that is owed what changes, the graph is read in Postgres, which always has it.
 
 What the store answers are ids. Recalls fetch them from the record; the other questions read them from it under the
 caller's identity, with the same conditions as in Postgres. A store that lags can therefore miss a fact, never leak one.
+While it is away, recalls name it silent, and the other questions are answered from Postgres.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg.rows import class_row, dict_row
 
 from ...infra.clock import Clock
 from ...infra.connections import Connection, Connections
-from ...infra.errors import SchemaMismatch
+from ...infra.errors import SchemaMismatch, ServerUnavailable
 from ...infra.identity import Principal
 from ..asking import Elsewhere, Packed, Part, candidates, packed
 from ..audience import circles_of, marks_of
@@ -42,6 +44,8 @@ from .spaces import Standing, Whereabouts, adopt, serve, whereabouts
 
 _LOG = logging.getLogger(__name__)
 _NOBODY = UUID(int=0)
+_LEFT_ALONE = 1.0
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(kw_only=True)
@@ -87,6 +91,8 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
         super().__init__(connections, clock=clock)
         self.graph = graph
         self.standing: Standing = "elsewhere"
+        self._away = 0.0
+        """Until when a store that was away is not asked about things and paths."""
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Open the store; where nothing was ever stated, it has everything, and is read from now on.
@@ -205,7 +211,10 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
             return await super().alike(connection, principal, name, most=most)
         if not (beginnings := naming.beginnings(name)):
             return []
-        keys = await self.graph.alike(self._sight(principal, None), beginnings, most=most)
+        sight = self._sight(principal, None)
+        keys = await self._reached(lambda: self.graph.alike(sight, beginnings, most=most))
+        if keys is None:
+            return await super().alike(connection, principal, name, most=most)
         cursor = await connection.execute(QUERIES["named"], {"keys": keys, "now": self._clock.now()})
         known: dict[str, str] = dict(await cursor.fetchall())
         return [Entity(key, known[key]) for key in keys if key in known]
@@ -230,7 +239,10 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
             return await super()._steps(connection, principal, entities, hops=hops, at=at)
         runs = [Run(key=entity.key, places=[[place]]) for place, entity in enumerate(entities)]
         sight = self._sight(principal, at)
-        near, far = await self.graph.within_two(sight, runs, named=False, most=MOST_FACTS)
+        found = await self._reached(lambda: self.graph.within_two(sight, runs, named=False, most=MOST_FACTS))
+        if found is None:
+            return await super()._steps(connection, principal, entities, hops=hops, at=at)
+        near, far = found
         first = {*near}
         edges = await self._edges(connection, [*near, *far], sight)
         steps = [[edge for edge in edges if edge.id in first], [edge for edge in edges if edge.id not in first]]
@@ -244,7 +256,21 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
         if self.standing != "serving":
             return await super()._touching(connection, principal, keys, at)
         sight = self._sight(principal, at)
-        return await self._edges(connection, await self.graph.touching(sight, keys, most=MOST_FACTS), sight)
+        ids = await self._reached(lambda: self.graph.touching(sight, keys, most=MOST_FACTS))
+        if ids is None:
+            return await super()._touching(connection, principal, keys, at)
+        return await self._edges(connection, ids, sight)
+
+    async def _reached(self, answer: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
+        """What the store answers; None while it is away, which is not tried again for a second."""
+        if time.monotonic() < self._away:
+            return None
+        try:
+            return await answer()
+        except ServerUnavailable as error:
+            self._away = time.monotonic() + _LEFT_ALONE
+            _LOG.warning("the graph is read in Postgres for a moment: %s", error)
+            return None
 
     async def _edges(self, connection: Connection, ids: Sequence[UUID], sight: Sight) -> list[Edge]:
         """The facts of these ids, as the record shows them to the caller."""

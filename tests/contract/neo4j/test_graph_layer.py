@@ -197,7 +197,7 @@ async def test_sixteen_writers_of_the_same_names_through_the_layer(layers: Layer
     assert len(held) == 64
 
 
-async def test_while_the_graph_is_away_a_recall_names_it_and_finds_the_rest(
+async def test_while_the_graph_is_away_a_recall_names_it_and_postgres_answers_the_rest(
     layers: Layers, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
     await layers.state(principal, "Recife", "is", "known")
@@ -209,6 +209,13 @@ async def test_while_the_graph_is_away_a_recall_names_it_and_finds_the_rest(
             recall = await layers.recall(principal, "Recife")
             with pytest.raises(ServerUnavailable):
                 await layers.knowledge.drop(principal.tenant, [new_id()])
+            async with layers.connections.transaction(principal) as connection:
+                for hops in (1, 2, 3):
+                    thing = Entity("recife", "Recife")
+                    around = await layers.knowledge.neighbourhood(connection, principal, [thing], hops=hops)
+                    assert [edge.sentence() for edge in around] == ["Recife · is · known"]
+                assert len(await layers.knowledge.paths(connection, principal, "Recife", "known")) == 1
+                assert await layers.knowledge.alike(connection, principal, "recif") == [thing]
         finally:
             monkeypatch.undo()
     assert recall.silent == ("knowledge",)
