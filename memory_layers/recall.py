@@ -35,6 +35,7 @@ from psycopg.errors import UndefinedTable
 
 from ..infra.clock import Clock
 from ..infra.connections import Connection, Connections
+from ..infra.errors import ServerUnavailable
 from ..infra.identity import Principal
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
@@ -55,6 +56,8 @@ _LAYER: Mapping[Way, str] = {"dense": "context", "words": "words", "graph": "kno
 _MORE = 4
 _LOADING = timedelta(seconds=30)
 """What loading a model may take, once a process; a deadline is for answering."""
+_MARGIN = 0.1
+"""Seconds beside a deadline, so that whoever keeps it answers first."""
 _SIGNS_PER_TOKEN = 4
 _DENSE: tuple[Way, ...] = ("dense",)
 
@@ -127,7 +130,7 @@ class Recaller:
 
     async def always(self, principal: Principal, kinds: Collection[MemoryKind]) -> tuple[Hit, ...]:
         """All that holds of these kinds and that `principal` may see, the newest confirmed first; nothing is ranked."""
-        await self._caught_up(principal, self._deadline)
+        await self._is_caught_up(principal)
         async with self._connections.transaction(principal) as connection:
             found = await memories.standing(connection, kinds, now=self._clock.now())
         return tuple(_hit(1.0, Ranked(memory.id, 1.0, ()), memory, also=()) for memory in found)
@@ -140,7 +143,16 @@ class Recaller:
         return await self._in_time("context", self._context.embedder.query(query.text))
 
     async def _behind(self, principal: Principal, query: Query) -> bool:
-        return query.freshness == "acknowledged" and not await self._caught_up(principal, self._deadline)
+        return query.freshness == "acknowledged" and not await self._is_caught_up(principal)
+
+    async def _is_caught_up(self, principal: Principal) -> bool:
+        """Whether what was acknowledged is committed; a journal that does not answer in time leaves that open."""
+        try:
+            async with asyncio.timeout(self._deadline.total_seconds() + _MARGIN):
+                return await self._caught_up(principal, self._deadline)
+        except (ServerUnavailable, TimeoutError) as error:
+            _LOG.warning("recall: the journal did not answer: %s", type(error).__name__)
+            return False
 
     async def _find(
         self, principal: Principal, query: Query, vector: Vectors | None
@@ -229,16 +241,20 @@ class Recaller:
     async def _ask_each(
         self, principal: Principal, ways: Mapping[Way, Part]
     ) -> tuple[dict[Way, bytes | None], set[str]]:
-        """What each finds, and the layers of those that did not answer."""
-        found: dict[Way, bytes | None] = {}
-        silent: set[str] = set()
-        for way, part in ways.items():
-            answer = await self._in_time(_LAYER[way], self._ask_alone(principal, part))
-            if answer is None:
-                silent.add(_LAYER[way])
-            else:
-                found[way] = answer[way]
-        return found, silent
+        """What each finds, and the layers of those that did not answer.
+
+        Raises:
+            ServerUnavailable: none did, so nothing can be fetched either.
+        """
+        asked = [self._in_time(_LAYER[way], self._ask_alone(principal, part)) for way, part in ways.items()]
+        answers = dict(zip(ways, await asyncio.gather(*asked), strict=True))
+        found: dict[Way, bytes | None] = {way: answer[way] for way, answer in answers.items() if answer is not None}
+        if not found:
+            raise ServerUnavailable(
+                f"nothing can be recalled: Postgres did not answer within {self._deadline.total_seconds():g} s, asked"
+                " twice: is it running, and has it connections left? 'lousa doctor' looks"
+            )
+        return found, {_LAYER[way] for way, answer in answers.items() if answer is None}
 
     async def _ask_alone(self, principal: Principal, *parts: Part) -> Packed:
         async with self._connections.reading(principal) as connection:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,7 @@ class Tls:
 
 
 @asynccontextmanager
-async def speaking_tls(ports: Sequence[int], folder: Path) -> AsyncIterator[list[Tls]]:
+async def speaking_tls(ports: Sequence[int], folder: Path) -> AsyncGenerator[list[Tls]]:
     """TLS before each of these ports, for clients that show a certificate; who does not begin with TLS passes plain."""
     authority, certificate, key = _certificates(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -12,11 +12,11 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lousa.infra.embedded.privileges import OURSELVES
 from lousa.infra.embedded.programs import valkey_server
@@ -92,7 +92,7 @@ class Server:
         with Redis(
             host=HOST, port=self.port, decode_responses=True, username=user, password=password, socket_timeout=10
         ) as client:
-            return client.execute_command(*words)
+            return cast(Any, client.execute_command(*words))  # pyright: ignore[reportUnknownMemberType]  # vague stubs
 
     def ready(self) -> bool:
         try:
@@ -120,7 +120,7 @@ def wait_for(what: str, holds: Any, within: float = 30.0) -> None:
 
 
 @contextmanager
-def serving(*words: str, started: int = 1) -> Iterator[list[Server]]:
+def serving(*words: str, started: int = 1) -> Generator[list[Server]]:
     """Servers with these options, each alone."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lousa-valkey-")))
@@ -154,7 +154,7 @@ class Watched:
     def in_step(self) -> bool:
         """Whether every replica has what its master has."""
         told = self.master().ask("INFO", "replication")
-        replicas = [each for name, each in told.items() if name.startswith("slave") and isinstance(each, dict)]
+        replicas: list[Any] = [told[name] for name in told if name.startswith("slave") and isinstance(told[name], dict)]
         return bool(replicas) and all(int(each["offset"]) == int(told["master_repl_offset"]) for each in replicas)
 
     def back(self, server: Server) -> None:
@@ -169,7 +169,7 @@ def least(*more: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def watched(replicas: int = 1, *words: str) -> Iterator[Watched]:
+def watched(replicas: int = 1, *words: str) -> Generator[Watched]:
     """A master, replicas and three Sentinels that fail over within a second or two."""
     with serving(*words, started=1 + replicas) as servers, ExitStack() as stack:
         for server in servers[1:]:
@@ -235,7 +235,7 @@ class Clustered:
         for _ in self.moving(slot, to):
             pass
 
-    def moving(self, slot: int, to: Server) -> Iterator[list[str]]:
+    def moving(self, slot: int, to: Server) -> Generator[list[str]]:
         """The same in steps: what keys are about to go, until there are none."""
         source = self.holder(slot)
         ids = {node.port: node.ask("CLUSTER", "MYID") for node in (source, to)}
@@ -250,7 +250,7 @@ class Clustered:
 
 
 @contextmanager
-def clustered(primaries: int = 3, replicas: int = 0, *words: str) -> Iterator[Clustered]:
+def clustered(primaries: int = 3, replicas: int = 0, *words: str) -> Generator[Clustered]:
     """A Cluster that serves all slots."""
     options = (*_DURABLE, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", *words)
     with ExitStack() as stack:

@@ -36,7 +36,7 @@ def slot(board: Board, process: Process) -> int:
 
 async def counted(board: Board, updates: int) -> None:
     for _ in range(updates):
-        await board.update("sum", lambda old: (old or 0) + 1)
+        await board.update("sum", lambda old: int(str(old or 0)) + 1)
         await asyncio.sleep(0)
 
 
@@ -185,7 +185,7 @@ async def test_all_keys_of_all_nodes_are_walked(cluster: Clustered, entering: En
         redis, mark = process.connections.redis, new_id().hex
         keys = [f"{mark}:{number}".encode() for number in range(100)]
         await at_once(redis, *(("SET", key.decode(), 1) for key in keys))
-        found = [key async for key in redis.scan_iter(f"{mark}:*")]
+        found: list[bytes] = [key async for key in redis.scan_iter(f"{mark}:*")]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # vague stubs
         assert sorted(found) == sorted(keys)
         assert len(await servers_of(redis)) == 3
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from lousa.infra.cluster import slot_of
@@ -53,7 +53,8 @@ async def test_the_slot_of_a_command_is_that_of_the_key_that_the_server_sees(
     if words[0] == "PUBLISH":
         return  # a channel is no key
     try:
-        first = (await connections.redis.execute_command(b"COMMAND", "GETKEYS", *words))[0]
+        asked = cast(Any, connections.redis).execute_command(b"COMMAND", "GETKEYS", *words)  # vague stubs
+        first, *_ = cast(list[bytes], await asked)
     except ResponseError as error:
         assert "no key arguments" in str(error)
         assert slot_of(words) is None
