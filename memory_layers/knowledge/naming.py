@@ -8,6 +8,7 @@ how its words begin; the last third of a word may be another.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ..context.terms import STOP_WORDS
 from ..execution.memories import folded
@@ -18,25 +19,35 @@ _WORDS_READ = 64
 _WORD = re.compile(r"[^\W_]+")
 _WORDS_ASKED = 16
 _EDGES = "\"'“”‘’«»()[]{}<>!?;:,¿¡…"
+_OPENING = tuple(_EDGES)
+_CLOSING = (*_EDGES, ".", "'s", "’s")
 
 
-def longest(name: str) -> tuple[int, str]:
-    """The order in which names have their turn."""
-    return -len(name), name
+def in_turn(names: Iterable[str]) -> list[str]:
+    """Names in the order in which they have their turn: the longest first."""
+    return sorted(sorted(names), key=len, reverse=True)
 
 
 def runs(text: str) -> dict[str, list[range]]:
     """Every run of words that may be a name → where it stands, as ranges of word places."""
     tokens = folded(text).split(" ")[:_WORDS_READ]
+    opens = [token.startswith(_OPENING) for token in tokens]
+    closes = [token.endswith(_CLOSING) for token in tokens]
     found: dict[str, list[range]] = {}
     for start in range(len(tokens)):
-        for end in range(start + 1, min(start + _LONGEST_NAME, len(tokens)) + 1):
-            run = " ".join(tokens[start:end])
-            bare = run.strip(_EDGES)
-            for name in {run, bare, bare.rstrip("."), bare.removesuffix("'s").removesuffix("’s")}:
-                if name and not (end == start + 1 and name in STOP_WORDS):
-                    found.setdefault(indexable(name), []).append(range(start, end))
+        run = ""
+        for place in range(start, min(start + _LONGEST_NAME, len(tokens))):
+            run = f"{run} {tokens[place]}" if run else tokens[place]
+            for name in _variants(run) if opens[start] or closes[place] else (run,):
+                if name and not (place == start and name in STOP_WORDS):
+                    found.setdefault(indexable(name), []).append(range(start, place + 1))
     return found
+
+
+def _variants(run: str) -> set[str]:
+    """A run with and without the signs around it, and what makes it a genitive."""
+    bare = run.strip(_EDGES)
+    return {run, bare, bare.rstrip("."), bare.removesuffix("'s").removesuffix("’s")}
 
 
 def words(key: str) -> list[str]:

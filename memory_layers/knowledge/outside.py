@@ -221,7 +221,7 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
 
     async def _candidates(self, principal: Principal, query: Query) -> Packed:
         places = naming.runs(query.text)
-        runs = [Run(key=key, places=[[*span] for span in places[key]]) for key in sorted(places, key=naming.longest)]
+        runs = [Run(key=key, places=[[*span] for span in places[key]]) for key in naming.in_turn(places)]
         sight = self._sight(principal, query.as_of)
         near, far = await self.graph.within_two(sight, runs, named=True, most=MOST_FACTS)
         return {"graph": packed([*((one, NEAR) for one in near), *((one, FAR) for one in far)])}

@@ -118,7 +118,7 @@ class KnowledgeLayer:
     def _part(self, query: Query) -> Part:
         places = naming.runs(query.text)
         # The longest names first; where each stands is a bit a word, in a number that has a sign.
-        runs = [(name, span) for name in sorted(places, key=naming.longest) for span in places[name]]
+        runs = [(name, span) for name in naming.in_turn(places) for span in places[name]]
         now = self._clock.now()
         parameters = {
             "names": texts([name for name, _ in runs]),
@@ -138,7 +138,7 @@ class KnowledgeLayer:
         found: dict[str, str] = dict(await cursor.fetchall())
         taken: set[int] = set()
         entities: list[Entity] = []
-        for key in sorted(found, key=naming.longest):
+        for key in naming.in_turn(found):
             free = [span for span in places[key] if taken.isdisjoint(span)]
             if free:
                 taken.update(*free)
