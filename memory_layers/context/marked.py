@@ -13,9 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, contextmanager
-from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -28,6 +26,7 @@ from langchain_core.vectorstores import VectorStore
 
 from ...infra.errors import ServerUnavailable
 from .dialects import KEY, Adapted, adapted
+from .workers import Workers
 
 if TYPE_CHECKING:
     from ..embedding import Vectors
@@ -106,7 +105,7 @@ class Marked:
 
     def __init__(self, dimensions: int) -> None:
         self.told = Told(dimensions)
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: Workers | None = None
         self._adapted: Adapted | None = None
 
     async def open(self, stack: AsyncExitStack, make: Callable[[Embeddings], object]) -> None:
@@ -115,8 +114,8 @@ class Marked:
         Raises:
             TypeError: it gives no store.
         """
-        self._threads = ThreadPoolExecutor(1, "lousa-vectors")
-        stack.callback(lambda: self._workers.shutdown(wait=False, cancel_futures=True))
+        self._threads = Workers(1, "lousa-vectors")
+        stack.callback(lambda: self._workers.close())
         given = await self._in_a_thread(make, self.told)
         if isinstance(given, Awaitable):
             given = await _within(given)
@@ -132,8 +131,8 @@ class Marked:
             raise TypeError(f"it gave {given!r}, expected a VectorStore of LangChain or Lousa's Adapted")
         self._adapted = given
         if given.threads != 1:
-            self._workers.shutdown(wait=False)
-            self._threads = ThreadPoolExecutor(given.threads, "lousa-vectors")
+            self._workers.close()
+            self._threads = Workers(given.threads, "lousa-vectors")
 
     @property
     def how(self) -> Adapted:
@@ -196,11 +195,10 @@ class Marked:
         return await self._in_a_thread(partial(getattr(store, verb), *arguments, **options))
 
     async def _in_a_thread(self, function: Callable[..., T], *arguments: object) -> T:
-        call = partial(copy_context().run, function, *arguments)
-        return await _within(asyncio.get_running_loop().run_in_executor(self._workers, call))
+        return await _within(self._workers.call(partial(function, *arguments)))
 
     @property
-    def _workers(self) -> ThreadPoolExecutor:
+    def _workers(self) -> Workers:
         assert self._threads is not None, "open() comes first"
         return self._threads
 
