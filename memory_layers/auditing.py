@@ -10,7 +10,8 @@ looks at every open board, one question to each server for a thousand of them; h
 
 A server that was replaced by a replica may have lost changes that the ledger has, and give their numbers a second time.
 So the last change that was copied is compared with the ledger's before the copy goes on from there. Where they differ,
-what the server was left with is looked through from its beginning, and the board goes on with numbers far beyond.
+what the server was left with is looked through from its beginning, and the board goes on with numbers far beyond. The
+copy follows it there when nothing is left to copy, whether a change comes or not.
 
 Once an execution is over and its stream is in the ledger, its board is closed and given a day to live, or what
 `Settings.board_kept` says. A failed one can be taken up again, so it is over only after a day.
@@ -115,7 +116,7 @@ class BoardAudit:
                     await self._lost(tenant, execution, through)
                 if not changes:
                     break
-            if not await self._enter(tenant, execution, through, changes):
+            if not await self._enter(tenant, execution, through, changes, changes[-1].cursor):
                 return through, False  # another relay is at it
             through = changes[-1].cursor
             if len(self._copied) > _REMEMBERED:
@@ -123,11 +124,15 @@ class BoardAudit:
             self._copied[execution] = (through, changes[-1].operation)
             await self._feed.trim(tenant, execution, through, _KEPT_CHANGES)
             if not more:
-                break
-        else:
-            if through != START and 0 < await self._feed.last(tenant, execution) < number_of(through):
-                await self._lost(tenant, execution, through)
-        return through, True
+                return through, True
+        end = await self._feed.end(tenant, execution, through)
+        if 0 < number_of(end) < number_of(through):
+            await self._lost(tenant, execution, through)
+            end = await self._feed.end(tenant, execution, through)
+        if number_of(end) <= number_of(through):
+            return through, True
+        gone = await self._enter(tenant, execution, through, (), end)
+        return (end if gone else through), gone
 
     async def collect(self) -> None:
         """Remove artifacts that nothing referred to; to be called when every change so far was copied."""
@@ -165,7 +170,11 @@ class BoardAudit:
         if lost:
             await self._look_through(tenant, execution, through)
         through, complete = await self.copy(tenant, execution, through)
-        if over and complete and await self._feed.expire(tenant, execution, through, self._kept):
+        if not over or not complete:
+            return
+        place, operation = self._copied.get(execution, ("", _NOBODY))
+        known = operation if place == through else None
+        if await self._feed.expire(tenant, execution, through, self._kept, known):
             async with self._connections.system_transaction(tenant, pipelined=True) as connection:
                 await connection.execute(QUERIES["drained"], {"id": execution, "through": through})
             self._copied.pop(execution, None)
@@ -200,14 +209,17 @@ class BoardAudit:
         self._copied.pop(execution, None)
         await self._feed.found(tenant, execution)
 
-    async def _enter(self, tenant: str, execution: UUID, through: str, changes: Sequence[StoredChange]) -> bool:
+    async def _enter(
+        self, tenant: str, execution: UUID, after: str, changes: Sequence[StoredChange], through: str
+    ) -> bool:
+        """Move the copy on from `after`; False when it is not there any more, or another relay is at it."""
         async with self._connections.system_transaction(tenant, pipelined=True) as connection:
             cursor = await connection.execute(QUERIES["lock_audit"], {"id": execution})
             row = await cursor.fetchone()
-            if row is None or row[0] != through:
+            if row is None or row[0] != after:
                 return False
             await self._append(connection, tenant, execution, changes)
-            await connection.execute(QUERIES["audited"], {"id": execution, "through": changes[-1].cursor})
+            await connection.execute(QUERIES["audited"], {"id": execution, "through": through})
             return True
 
     async def _append(

@@ -3,9 +3,14 @@
 -- KEYS  fields, operations, changes, claims, tokens, messages, notes
 -- last                              -> the number of the last change, '0-0' when there was none
 -- snapshot                          -> {last, flat list of field, entry}
--- trim  audited through, keep       -> how many changes were removed; only audited ones, and never the newest `keep`.
---                                      The board knows how far it is audited from then on
--- close audited through, ttl in ms  -> 1, or 0 when a change is not audited yet; then nothing was done
+-- trim   audited through, keep      -> how many changes were removed; only audited ones, and never the newest `keep`, nor
+--                                      any while what a server was left with is to be looked through. The board knows
+--                                      how far it is audited from then on
+-- end    audited through            -> the last number given, as a cursor, if no change stands after `audited through`;
+--                                      else that itself
+-- close  audited through, ttl in ms, operation of the change there, or ''
+--                                   -> 1, or 0 when a change is not audited yet, or when this server has another past
+--                                      than the ledger, which is to be looked through; then nothing was done
 -- reopen audited through            -> 1, or 0 when the board was gone: an execution is taken up again, and its board open
 -- ahead  audited through            -> 1: the server lost changes, so numbers go on far beyond any that it can have given,
 --                                      and so do tokens. What it was left with is marked as to be looked through
@@ -57,7 +62,7 @@ elseif verb == 'trim' then
         redis.call('HSET', KEYS[2], 'audited', string.format('%d', math.max(audited, before)))
     end
     local through = math.min(audited, number(last()) - tonumber(ARGV[3]))
-    if through < 1 then
+    if through < 1 or redis.call('HEXISTS', KEYS[2], 'lost') == 1 then
         return 0
     end
     return redis.call('XTRIM', changes, 'MINID', '=', string.format('0-%d', through + 1))
@@ -75,8 +80,15 @@ elseif verb == 'reopen' then
     return there
 elseif verb == 'ahead' then
     return ahead(ARGV[2])
+elseif verb == 'end' then
+    return #redis.call('XRANGE', changes, '(' .. ARGV[2], '+', 'COUNT', 1) == 0 and last() or ARGV[2]
 else
-    if number(last()) > number(ARGV[2]) then
+    local given, place, operation = number(last()), ARGV[2], ARGV[4]
+    if given ~= 0 and given ~= number(place) or redis.call('HEXISTS', KEYS[2], 'lost') == 1 then
+        return 0
+    end
+    local there = operation ~= '' and redis.call('XRANGE', changes, place, place)[1]
+    if there and there[2][2] ~= operation then
         return 0
     end
     redis.call('HSET', KEYS[2], 'closed', '1')

@@ -132,13 +132,24 @@ class Feed:
         """Tell the board how far it is audited, and remove audited changes but the newest `keep`; how many went."""
         return cast(int, await self._ask(tenant, execution, "trim", audited_through, keep))
 
-    async def expire(self, tenant: str, execution: UUID, audited_through: str, ttl: timedelta) -> bool:
+    async def end(self, tenant: str, execution: UUID, audited_through: str) -> str:
+        """Up to where a board counts as audited: with nothing after `audited_through`, to the last number it gave.
+
+        The two differ once a board went ahead, and no change came yet. An earlier one means that the server lost some.
+        """
+        return cast(bytes, await self._ask(tenant, execution, "end", audited_through)).decode()
+
+    async def expire(
+        self, tenant: str, execution: UUID, audited_through: str, ttl: timedelta, operation: UUID | None = None
+    ) -> bool:
         """Close an ended board and let it go after `ttl`; False, and nothing done, while a change is not audited yet.
 
-        A closed board can be read and no longer written, so nothing unaudited ever has a time to live.
+        A closed board can be read and no longer written, so nothing unaudited ever has a time to live. `operation` is
+        the one that the ledger has at `audited_through`, if any: a server that lost changes may have another there.
         """
         milliseconds = int(ttl.total_seconds() * 1000)
-        return bool(await self._ask(tenant, execution, "close", audited_through, milliseconds))
+        known = operation.hex if operation else ""
+        return bool(await self._ask(tenant, execution, "close", audited_through, milliseconds, known))
 
     async def reopen(self, tenant: str, execution: UUID, audited_through: str) -> bool:
         """Let the board of an execution that is taken up be written, and stay; False when there was none any more.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -13,16 +12,12 @@ from lousa.infra.connections import Connections
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import Overloaded
 from lousa.infra.identity import Principal
-from lousa.memory_layers.auditing import BoardAudit
-from lousa.memory_layers.conversation.board import ANY, Board, Written
-from lousa.memory_layers.conversation.changes import Snapshot
+from lousa.memory_layers.conversation.board import Board, Written
 from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.keys import board_keys
 from lousa.memory_layers.conversation.opening import open_board
 from lousa.memory_layers.conversation.operations import Operations
-from lousa.memory_layers.execution import ledger
 from lousa.memory_layers.execution.artifacts import Artifacts
-from lousa.memory_layers.execution.executions import Executions
 from lousa.memory_layers.journal import journal_keys
 from lousa.memory_layers.pressure import Marks
 from lousa.memory_layers.records import Memory
@@ -124,98 +119,5 @@ async def test_a_server_without_memory_stays_within_it_refuses_as_a_whole_and_lo
             assert await router.caught_up(principal, timedelta(seconds=20))
             assert await recorded(connections, principal) == {each.id: 1 for each in acknowledged}
             assert isinstance(await board.write("field", "after"), Written)
-    finally:
-        await valkey.kill()
-
-
-class OwnBoard:
-    """A board on a server that can lose it."""
-
-    def __init__(self, connections: Connections, who: Principal) -> None:
-        self.connections, self.who = connections, who
-        self.feed = Feed(connections)
-        self.audit = BoardAudit(connections, self.feed)
-        assert who.execution is not None
-        self.execution = who.execution
-
-    def board(self) -> Board:
-        artifacts, operations = Artifacts(self.connections), Operations(self.execution)
-        return Board(self.connections, self.who, feed=self.feed, artifacts=artifacts, operations=operations)
-
-    async def write(self, *values: int) -> list[str]:
-        board = self.board()
-        answers = [await board.write("field", value, expect=ANY) for value in values]
-        return [cast(Written, answer).cursor for answer in answers]
-
-    async def audited(self) -> list[int]:
-        """The values that the ledger has, in the order of their writing, after a look at the board."""
-        await self.audit.turn()
-        async with self.connections.transaction(self.who) as connection:
-            entries = await ledger.trail(connection, self.execution)
-        return [cast(Any, entry.payload)["value"] for entry in entries if entry.action == "board.write"]
-
-
-async def test_every_change_of_a_board_that_its_server_lost_and_that_is_taken_up_is_audited(
-    servers: Endpoints, principal: Principal, tmp_path: Path
-) -> None:
-    valkey = Valkey(tmp_path)
-    await valkey.start()
-    try:
-        async with AsyncExitStack() as stack:
-            connections = Connections(valkey.url, servers.postgres_url)
-            await connections.start(stack)
-            ours = OwnBoard(connections, principal)
-            await open_board(connections, principal.tenant, ours.execution)
-            cursors = await ours.write(1, 2, 3)
-            first = await ours.board().claim("task", 60)
-            assert first is not None and await ours.audited() == [1, 2, 3]
-            seen = (await ours.write(4))[0]  # acknowledged, seen by a watcher, and not audited yet
-
-            await connections.redis.flushall()  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-            row = await Executions(connections).get(principal, ours.execution)
-            await ours.feed.reopen(principal.tenant, ours.execution, row.audited_through)
-            later = await ours.write(5, 6, 7)
-            assert not {*cursors, seen} & {*later}
-            assert await ours.audited() == [1, 2, 3, 5, 6, 7]
-            async with ours.board().watch(seen) as changes:
-                assert isinstance(await anext(changes), Snapshot), "a watcher of what was lost is told so"
-            again = await ours.board().claim("task", 60)
-            assert again is not None and again.fence.token > first.fence.token
-
-            # Taken up once more, and nothing is lost, nothing moves.
-            row = await Executions(connections).get(principal, ours.execution)
-            await ours.feed.reopen(principal.tenant, ours.execution, row.audited_through)
-            assert int((await ours.write(8))[0][2:]) == int(later[-1][2:]) + 1
-            assert await ours.audited() == [1, 2, 3, 5, 6, 7, 8]
-    finally:
-        await valkey.kill()
-
-
-@pytest.mark.parametrize("written", [1, 2, 5], ids=["less than was lost", "as much as was lost", "more than was lost"])
-async def test_every_change_after_a_tail_that_a_server_lost_is_audited(
-    servers: Endpoints, principal: Principal, tmp_path: Path, written: int
-) -> None:
-    valkey = Valkey(tmp_path)
-    await valkey.start()
-    try:
-        async with AsyncExitStack() as stack:
-            connections = Connections(valkey.url, servers.postgres_url)
-            await connections.start(stack)
-            redis, ours = connections.redis, OwnBoard(connections, principal)
-            await open_board(connections, principal.tenant, ours.execution)
-            await ours.write(1, 2, 3)
-            there = await redis.keys()  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-            replica = {key: await redis.dump(key) for key in there}
-            await ours.write(4, 5)
-            assert await ours.audited() == [1, 2, 3, 4, 5]
-
-            await redis.flushall()  # pyright: ignore[reportUnknownMemberType]  # vague stubs
-            for key, value in replica.items():
-                await redis.restore(key, 0, cast(bytes, value))
-            values = list(range(6, 6 + written))
-            await ours.write(*values)
-            assert await ours.audited() == [1, 2, 3, 4, 5, *values]
-            await ours.write(100, 101)
-            assert await ours.audited() == [1, 2, 3, 4, 5, *values, 100, 101]
     finally:
         await valkey.kill()

@@ -117,7 +117,8 @@ async def test_a_board_that_was_closed_is_opened_again_even_when_the_one_who_res
     execution = (await failed(runtime, counting.pipeline)).execution
     who = Principal(tenant=runtime.settings.tenant, agent="pipeline", session="default", execution=execution)
     await services.executions.reopen(who, execution)
-    assert await services.feed.expire(who.tenant, execution, "0-999999", timedelta(days=1))
+    last = f"0-{await services.feed.last(who.tenant, execution)}"
+    assert await services.feed.expire(who.tenant, execution, last, timedelta(days=1))
     counting.broken = False
     assert (await runtime.resume(execution, counting.pipeline)).decision == 8
 
