@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ..infra.clock import Clock
     from ..infra.connections import Connections
     from ..infra.settings import Settings
+    from ..memory_layers.context.pgvector import ContextLayer
     from ..memory_layers.conversation.feed import Feed
     from ..memory_layers.execution.artifacts import Artifacts
     from ..memory_layers.execution.effects import Effects
@@ -34,5 +35,6 @@ class Services:
     transcript: Transcript
     router: Router
     recaller: Recaller
+    context: ContextLayer
     knowledge: KnowledgeLayer
     life: Life

@@ -128,9 +128,9 @@ class Settings(BaseSettings):
     @field_validator("vector_url")
     @classmethod
     def _vectors(cls, url: str | None) -> str | None:
-        if url is not None and url.startswith("langchain:"):
-            return url
-        return _begins_with(url, "pinecone")
+        if url is not None and not url.startswith(("langchain:", "pinecone:")):
+            raise ValueError("expected 'pinecone://INDEX?host=…' or 'langchain:module:factory'")
+        return url
 
     @field_validator("graph_url")
     @classmethod

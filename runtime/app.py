@@ -250,6 +250,7 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
         recaller=Recaller(
             connections, context, knowledge, caught_up=router.caught_up, clock=clock, settings=settings, policy=policy
         ),
+        context=context,
         knowledge=knowledge,
         life=life,
     )

@@ -171,7 +171,11 @@ def debts_owed(debts: Sequence[Row]) -> Iterator[Check]:
     """What layers lack, and whether it is only on its way."""
     for debt in debts:
         why = f", last error: {debt['error']}" if debt["error"] else ""
-        said = f"layer {debt['layer']} is owed {debt['owed']} memories, the oldest for {debt['seconds']:.0f} s{why}"
+        since = f"the oldest for {max(0.0, debt['seconds']):.0f} s{why}"  # what is put off is due later
+        if debt["layer"] == "shown":
+            said = f"{debt['owed']} vectors wait in Postgres until their store shows them, {since}"
+        else:
+            said = f"layer {debt['layer']} is owed {debt['owed']} memories, {since}"
         yield Check(what="debts", state="wrong" if _overdue(debt) else "note", said=said)
     if not debts:
         yield Check(what="debts", state="ok", said="no layer is owed anything")

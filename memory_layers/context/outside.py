@@ -21,6 +21,7 @@ from ..audience import circles_of, marks_of
 from ..contract import Capabilities, Query
 from ..embedding import Embedder
 from ..records import Memory
+from .late import LateStore
 from .pgvector import BREADTH, COUNTED, QUERIES, ContextLayer
 from .remote import Point, VectorStore
 
@@ -42,16 +43,23 @@ class OutsideContextLayer(ContextLayer):
         self._store = self.store.name
 
     async def _enter(self, space: str) -> None:
-        """Open the store for this space.
+        """Open the store for this space; one that was used before may be away for now.
 
         Raises:
-            ServerUnavailable: the store does not answer.
+            ServerUnavailable: a store that is new here, or is being filled, does not answer.
             SettingsError: it cannot do what is needed.
         """
         store = self.opened_for(space)
+        if not self._filling and await self._used(space):
+            store = LateStore(store)
         await store.start(self._stack)
         await super()._enter(space)
         self.store = store
+
+    async def _used(self, space: str) -> bool:
+        async with self._connections.system_transaction("") as connection:
+            cursor = await connection.execute(QUERIES["spaces"])
+            return any(row[0] == space and row[5] for row in await cursor.fetchall())
 
     def opened_for(self, space: str) -> VectorStore:
         """The store as it is for the generation that a space's name tells, not yet started."""

@@ -102,8 +102,13 @@ class ContextLayer:
 
     @property
     def store_name(self) -> str:
-        """Which store the vectors lie in."""
+        """Which store the vectors lie in, and which of the spaces there."""
         return self._store
+
+    @property
+    def store_address(self) -> str:
+        """Which store the vectors lie in, as the settings name it."""
+        return _address(self._store)
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Attach to the space that serves, making it where none does or where it never held anything.
@@ -194,7 +199,7 @@ class ContextLayer:
                 )
             if used:
                 raise SchemaMismatch(
-                    f"the vectors lie in {store}, and LOUSA_VECTOR_URL now names {self._store}:"
+                    f"the vectors lie in {_address(store)}, and the settings now name {self.store_address}:"
                     f" set LOUSA_VECTOR_URL back, or bring them there with {way_out}"
                 )
         return ""
@@ -372,6 +377,11 @@ class ContextLayer:
         # A space's name is hexadecimal digits and `_` (the database checks it), so it is as safe as a literal.
         table = cast(LiteralString, f"memory_vector_{self.space}")
         return QUERIES[name].replace("{counted}", self._size_of).replace("{table}", table)
+
+
+def _address(store: str) -> str:
+    """A store as the settings name it, without what tells one space in it from another."""
+    return store.partition("#")[0] if store != "postgres" else "Postgres (no LOUSA_VECTOR_URL)"
 
 
 def _names(fingerprint: str) -> Iterator[str]:

@@ -99,6 +99,7 @@ class PineconeStore:
         from pinecone import AsyncPinecone
         from pinecone.errors.exceptions import ForbiddenError, NotFoundError, PineconeValueError, UnauthorizedError
 
+        at = f" at {self._host!r}" if self._host else ""
         try:
             client = AsyncPinecone(timeout=STARTING, connection_pool_maxsize=_CONNECTIONS)
             stack.push_async_callback(client.close)
@@ -106,7 +107,7 @@ class PineconeStore:
             stack.push_async_callback(opened.close)
             stack.push_async_callback(self._ask_no_more)
             self._opened = opened
-            found = await _within(STARTING, "describing its index", opened.describe_index_stats())
+            found = await _within(STARTING, f"describing index {self._name!r}{at}", opened.describe_index_stats())
         except ServerUnavailable as error:
             if isinstance(error.__cause__, (ForbiddenError, UnauthorizedError)):
                 raise SettingsError(f"{self._name!r} of Pinecone refuses the key in PINECONE_API_KEY") from error
@@ -331,7 +332,10 @@ def _address(url: str) -> tuple[str, str]:
         or options.keys() - {"host"}
     ):
         raise SettingsError("LOUSA_VECTOR_URL cannot be used: expected pinecone://INDEX or pinecone://INDEX?host=HOST")
-    return told.netloc, options.get("host", "")
+    host = options.get("host", "")
+    if "://" in host and not host.startswith(("https://", "http://")):
+        raise SettingsError(f"LOUSA_VECTOR_URL cannot be used: {host!r} is no host")
+    return told.netloc, host
 
 
 def _bare(host: str) -> str:

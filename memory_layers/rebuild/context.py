@@ -40,7 +40,7 @@ Phase = Literal["owing", "filling", "reading back", "comparing", "switching", "c
 FEW = 200
 """What may still be owed when the new space takes over: writers go on, so there is always something."""
 _SETTLING = 3.0
-"""Seconds for which less than that is waited for."""
+"""Seconds for which less than that is waited for, from the moment on that it was least."""
 _AT_ONCE = 2
 """While the one waits for the model, the other writes."""
 _IN_A_ROW = 10
@@ -120,7 +120,12 @@ class ContextRebuild:
         async with AsyncExitStack() as stack, self._work.held() as standing:
             space = standing.space or await self._begin()
             await self._check_target(space)
-            await self._target.fill(stack, space)
+            try:
+                await self._target.fill(stack, space)
+            except LousaError:
+                if standing.space is None:  # nothing is in it: who mistyped an address has nothing to give up
+                    await in_a_moment(lambda patience: self._give_up(space, patience))
+                raise
             await self._owe(standing)
             agreement = await self._agree()
             await self._fill()  # what was written while that was looked at
@@ -149,7 +154,7 @@ class ContextRebuild:
                 async with self._connections.system_transaction("") as connection:
                     await self._work.write(connection, "done")
                 raise NotFound("no rebuild of context is under way")
-            await in_a_moment(lambda patience: self._give_up(filling, patience))
+            await in_a_moment(lambda patience: self._give_up(filling.name, patience))
             return filling
 
     # Steps
@@ -227,7 +232,7 @@ class ContextRebuild:
     async def _fill(self) -> None:
         """Pay until little is owed."""
         payers = [asyncio.create_task(self._pay(), name=f"lousa rebuild: paying {one}") for one in range(_AT_ONCE)]
-        paid_before, standstill, few_since = self._filled.count, time.monotonic(), 0.0
+        paid_before, standstill, few_since, least = self._filled.count, time.monotonic(), 0.0, FEW + 1
         try:
             while True:
                 self._work.check()
@@ -235,8 +240,9 @@ class ContextRebuild:
                 now = time.monotonic()
                 paid = self._filled.count
                 self._tell(Progress(phase="filling", done=paid, total=paid + owed))
-                few_since = (few_since or now) if owed <= FEW else 0.0
-                if owed == 0 or (few_since and now - few_since > _SETTLING):
+                if owed < least:
+                    few_since, least = now, owed
+                if owed == 0 or (owed <= FEW and now - few_since > _SETTLING):
                     return
                 if paid > paid_before:
                     paid_before, standstill = paid, now
@@ -314,7 +320,7 @@ class ContextRebuild:
             await connection.execute(QUERIES["serve_space"], {"space": self._target.space})
         return former, inherited
 
-    async def _give_up(self, filling: Space, patience: str) -> None:
+    async def _give_up(self, space: str, patience: str) -> None:
         async with self._connections.system_transaction("") as connection:
             await self._work.write(connection, "done")
             await connection.execute(QUERIES["hold_writers"], {"spaces": [], "patience": patience})
@@ -322,7 +328,7 @@ class ContextRebuild:
             for (tenant,) in await (await connection.execute(QUERIES["creditors"])).fetchall():
                 await connection.execute(QUERIES["act_for"], {"tenant": tenant})
                 await connection.execute(QUERIES["forgive"])
-            await connection.execute(QUERIES["close_space"], {"space": filling.name})
+            await connection.execute(QUERIES["close_space"], {"space": space})
 
     # What they share
 

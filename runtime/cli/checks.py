@@ -6,6 +6,7 @@ from ...infra.errors import LousaError
 from ...memory_layers.pressure import Marks
 from ..check import Check
 from ..doctor import examine, in_force
+from ..doctor_stores import store_checks
 from ..output import emit, show, table
 from ..owed import Debts, findings, look
 from .frame import UNWELL, Frame
@@ -23,6 +24,7 @@ async def doctor(frame: Frame, *, json: bool) -> int:
     try:
         async with frame.open() as runtime:
             checks += [check async for check in examine(settings, runtime.services.connections)]
+            checks += [check async for check in store_checks(runtime.services)]
             debts = await look(runtime.services.connections)
             checks += findings(debts, Marks.of(settings))
     except LousaError as error:

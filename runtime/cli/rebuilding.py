@@ -34,12 +34,15 @@ async def rebuild(frame: Frame, layer: Layer, *, abandon: bool, keep_old: bool, 
             " and nothing else, so there is nothing to give up or to keep"
         )
     settings = frame.settings()
-    frame.on_interrupt.append(f"what is made goes on with: {frame.command('rebuild', layer)}")
     async with rebuilding(settings) as opened, while_served(settings, opened.connections):
         if abandon:
-            frame.on_interrupt.clear()
             return await _abandon(opened, json=json)
-        with _shown() as tell:
+        with _shown() as draw:
+
+            def tell(news: News) -> None:
+                frame.on_interrupt[:] = [f"what is made goes on with: {frame.command('rebuild', layer)}"]
+                draw(news)
+
             if layer == "knowledge":
                 return _known(await opened.knowledge(tell), json=json)
             done = await opened.context(keep_old=keep_old, tell=tell)

@@ -18,6 +18,7 @@ from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import SchemaMismatch
 from lousa.memory_layers.context import pinecone as pinecone_store
 from lousa.runtime.app import Runtime
+from lousa.runtime.doctor_stores import store_checks
 from psycopg.conninfo import conninfo_to_dict
 from servers.pinecone import Emulator
 
@@ -225,3 +226,24 @@ async def test_without_the_address_of_its_store_a_database_is_refused_with_the_w
             home=tmp_path / "other", redis_url=servers.redis_url, postgres_url=database(servers, stores)
         ):
             pass
+
+
+async def test_a_process_that_starts_while_the_store_is_away_serves_without_it_until_it_answers(
+    servers: Endpoints, stores: Stores, tmp_path: Path, tenant: str, runtime: Runtime, emulator: Emulator
+) -> None:
+    await runtime.desk().remember("o moinho está fechado", kind="procedural")
+    emulator.down()
+    async with opened(servers, stores, tmp_path, tenant) as late:
+        receipt = await late.desk().remember("a forja está aberta", kind="procedural")
+        assert receipt.state == "stored"
+        recall = await late.desk().recall("moinho fechado")
+        assert recall.silent == ("context",)
+        assert "o moinho está fechado" in [hit.text for hit in recall.hits]
+        (away,) = [check async for check in store_checks(late.services)]
+        assert away.state == "wrong" and "describing index" in away.said
+        emulator.up()
+        async with asyncio.timeout(30):
+            while (await late.desk().recall("moinho fechado")).silent:  # noqa: ASYNC110  # a server comes back
+                await asyncio.sleep(0.05)
+        (answers,) = [check async for check in store_checks(late.services)]
+        assert (answers.state, answers.what) == ("ok", "vectors") and "#" not in answers.said

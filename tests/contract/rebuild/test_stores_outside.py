@@ -9,7 +9,7 @@ from uuid import UUID
 
 import models
 import pytest
-from lousa.infra.errors import SchemaMismatch
+from lousa.infra.errors import SchemaMismatch, ServerUnavailable, SettingsError
 from lousa.runtime.app import Runtime
 from lousa.runtime.rebuild import Done, rebuilding
 from servers.pinecone import Emulator
@@ -118,3 +118,24 @@ async def test_one_that_is_given_up_leaves_nothing_in_the_store(world: World, em
         assert held(emulator, world.tenant) == {}
         assert await rows(runtime, "SELECT count(*) FROM debt") == [(0,)]
         await all_found(runtime, "the harbour number 3")
+
+
+async def test_a_rebuild_towards_a_store_that_cannot_be_opened_leaves_nothing_begun(
+    world: World, emulator: Emulator
+) -> None:
+    async with world.open() as runtime:
+        await remember(runtime, "the mill is open")
+        await settled(runtime)
+    emulator.down()
+    with pytest.raises(ServerUnavailable, match="describing index"):
+        await moved(world, "models:one", emulator.url)
+    emulator.up()
+    with pytest.raises(SettingsError, match="gave no store"):
+        await moved(world, "models:one", "langchain:not_there:vectors")
+    async with world.open() as runtime:
+        await all_found(runtime, "the mill is open")
+        assert await rows(runtime, "SELECT name FROM layer_space WHERE state = 'filling'") == []
+        await remember(runtime, "the forge is open")
+        await settled(runtime)
+    there = await moved(world, "models:one", emulator.url)
+    assert not there.rebuilt.resumed and there.rebuilt.agreement.held == 2
