@@ -37,6 +37,7 @@ _CLEARED = 5_000
 _MEETING = timedelta(seconds=20)
 """How long writers that meet one another are tried again."""
 _SOLVED = ("DeadlockDetected", "ConstraintValidationFailed", "EntityNotFound", "LockClientStopped", "Outdated")
+_NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 
 T = TypeVar("T")
 
@@ -91,6 +92,10 @@ class Neo4jGraph:
                 raise SettingsError(
                     f"Neo4j at {self._address} lets nobody in with what LOUSA_GRAPH_URL says:"
                     " expected neo4j://user:password@host:7687, percent-encoded where it has signs"
+                ) from error
+            if getattr(error.__cause__, "code", None) == _NO_DATABASE:
+                raise SettingsError(
+                    f"{error}: make it there (CREATE DATABASE), or name another one as the path of LOUSA_GRAPH_URL"
                 ) from error
             raise
 
@@ -200,7 +205,7 @@ class Neo4jGraph:
 
     async def _reached(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """What it answers, with the driver's errors made ours."""
-        from neo4j.exceptions import AuthError, DriverError, Forbidden, TransientError
+        from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, TransientError
 
         try:
             return await attempt()
@@ -209,6 +214,10 @@ class Neo4jGraph:
                 f"Neo4j at {self._address} does not answer ({type(error).__name__}):"
                 " is it running, is LOUSA_GRAPH_URL right?"
             ) from error
+        except ClientError as error:
+            if error.code != _NO_DATABASE:
+                raise
+            raise ServerUnavailable(f"Neo4j at {self._address} has no database {self._database!r}") from error
 
     async def _migrate(self) -> None:
         """Run the numbered files that this graph has not had."""

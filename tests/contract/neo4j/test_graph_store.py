@@ -259,6 +259,12 @@ async def test_a_server_that_is_away_is_named_without_its_password(scheme: str):
     assert "cr" not in str(raised.value)
 
 
+async def test_a_database_that_is_not_there_is_refused_with_the_way_out(neo4j_url: str):
+    async with AsyncExitStack() as stack:
+        with pytest.raises(SettingsError, match=r"no database 'nowhere': .*CREATE DATABASE.*LOUSA_GRAPH_URL"):
+            await Neo4jGraph(f"{neo4j_url}/nowhere").start(stack)
+
+
 @pytest.mark.parametrize("url", ["neo4j://", "neo4j:///sales", "bolt://user:secret@"])
 def test_an_address_without_a_server_is_refused_and_not_shown(url: str):
     with pytest.raises(SettingsError, match="names no server") as raised:
