@@ -96,7 +96,7 @@ class GraphStore(Protocol):
         """Open a client, which the stack closes; make constraints and indexes that are missing.
 
         Raises:
-            ServerUnavailable: it does not answer.
+            ServerUnavailable: it does not answer; the client stays open, and what is asked once it does is answered.
             SettingsError: it lets nobody in with what the address says.
             SchemaMismatch: it was made by a newer version.
         """

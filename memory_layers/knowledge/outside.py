@@ -97,10 +97,19 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
     async def start(self, stack: AsyncExitStack) -> None:
         """Open the store; where nothing was ever stated, it has everything, and is read from now on.
 
+        One that is read here already may be away for now: what it has to be was made when it was first opened.
+
         Raises:
-            ServerUnavailable: the store does not answer.
+            ServerUnavailable: a store that is new here does not answer.
         """
-        await self.graph.start(stack)
+        try:
+            await self.graph.start(stack)
+        except ServerUnavailable as error:
+            await self.look()
+            if self.standing != "serving":
+                raise
+            _LOG.warning("the graph is away at the start, until it answers facts are read in Postgres: %s", error)
+            return
         await in_a_moment(self._serve_nothing)
         await self.look()
 

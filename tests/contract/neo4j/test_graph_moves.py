@@ -13,10 +13,13 @@ import lousa
 import pytest
 from elsewhere import fresh_database
 from lousa.infra.embedded.supervisor import Endpoints
+from lousa.infra.errors import ServerUnavailable
 from lousa.infra.settings import Settings
+from lousa.memory_layers.knowledge.neo4j import Neo4jGraph
 from lousa.memory_layers.knowledge.outside import OutsideKnowledgeLayer
 from lousa.memory_layers.knowledge.spaces import adopt
 from lousa.runtime.app import Runtime
+from lousa.runtime.doctor_stores import store_checks
 from lousa.runtime.rebuild import Known, rebuilding
 
 PLACES = ("Recife", "Olinda", "Natal", "Belém", "São Paulo", "Curitiba")
@@ -34,10 +37,10 @@ class World:
             "embedder": "models:one",
             "consolidate": False,
         }
-        self._graph_url = graph_url
+        self.graph_url = graph_url
 
     def settings(self, *, graph: bool) -> Settings:
-        return Settings(**self._given, graph_url=self._graph_url if graph else None)
+        return Settings(**self._given, graph_url=self.graph_url if graph else None)
 
     @asynccontextmanager
     async def open(self, *, graph: bool) -> AsyncGenerator[Runtime]:
@@ -165,3 +168,39 @@ async def test_when_the_graph_is_brought_elsewhere_its_former_readers_turn_to_po
             assert "Loja 9 · fica em · Palmas" in await by_graph(runtime, "Loja 9")
             await asyncio.sleep(1.5)
             assert await rows(runtime, "SELECT count(*) FROM debt WHERE layer = 'knowledge'") == [(1,)]
+
+
+async def test_a_process_that_starts_while_its_graph_is_away_reads_facts_in_postgres(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.open(graph=True) as runtime:
+        await state(runtime, *PLACES[:2])
+    away = True
+    reached = Neo4jGraph._reached  # pyright: ignore[reportPrivateUsage]
+
+    async def unreached(graph: Neo4jGraph, attempt: Any) -> Any:
+        if away:
+            raise ServerUnavailable("Neo4j is away")
+        return await reached(graph, attempt)
+
+    monkeypatch.setattr(Neo4jGraph, "_reached", unreached)
+    async with world.open(graph=True) as runtime:
+        desk = runtime.desk()
+        assert [edge.object for edge in await desk.facts("Loja 0")] == ["Recife"]
+        assert (await desk.recall("onde fica a Loja 1?")).silent == ("knowledge",)
+        assert (await desk.state_fact("Loja 2", "fica em", "Natal", scope="tenant")).owed == ("knowledge",)
+        (check,) = [check async for check in store_checks(runtime.services)]
+        assert (check.what, check.state) == ("graph", "wrong")
+        away = False
+        async with asyncio.timeout(30):
+            while await rows(runtime, "SELECT FROM debt"):  # noqa: ASYNC110  # a relay pays
+                await asyncio.sleep(0.05)
+        assert (await desk.recall("onde fica a Loja 1?")).silent == ()
+        assert await outside(runtime).graph.count(runtime.settings.tenant) == 3
+        (check,) = [check async for check in store_checks(runtime.services)]
+        assert (check.what, check.state) == ("graph", "ok")
+    away = True
+    world.graph_url = "neo4j://127.0.0.1:1"
+    with pytest.raises(ServerUnavailable):
+        async with world.open(graph=True):
+            pass
