@@ -65,7 +65,7 @@ async def batches(bench: Bench) -> Pair:
 
     async def state() -> None:
         for part in parts:
-            async with bench.connections.transaction(who) as connection:
+            async with bench.connections.transaction(who, pipelined=True) as connection:  # as every commit is
                 await bench.knowledge.state(connection, who, part)
 
     async def put() -> None:

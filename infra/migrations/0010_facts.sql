@@ -75,3 +75,48 @@ BEGIN
     WHERE touched.id <> ALL (seen);
     RETURN packed || coalesce(further, ''::bytea);
 END $$;
+
+-- Assertions of memories whose rows are in, once each; scope and times are the record's.  Things keep the spelling that
+-- came first.  Says which of them are to be resolved: those of a key that was there before, and those that were not
+-- inserted.  Nobody else inserts an assertion of a locked key, so what is not there now will not be.  Keys are locked and
+-- things are inserted in one order, so that two batches cannot embrace; look-ups are row by row, so that no plan reads a
+-- tenant.
+CREATE FUNCTION state_facts(
+    locks bigint[], things uuid[], thing_keys text[], thing_names text[],
+    ids uuid[], keys bytea[], subjects uuid[], predicates text[], predicate_names text[], objects text[],
+    object_keys text[], object_entities uuid[], many boolean[], quarantined boolean[], since timestamptz[])
+    RETURNS uuid[] LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+    asker CONSTANT text := current_tenant();
+    known uuid[];
+    held uuid[] := '{}';
+    inserted bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(key) FROM unnest(locks) AS wanted (key);
+    INSERT INTO entity (id, tenant, key, name)
+    SELECT new.id, asker, new.key, new.name
+    FROM unnest(things, thing_keys, thing_names) AS new (id, key, name)
+    WHERE (SELECT count(*) FROM entity AS e WHERE e.tenant = asker AND e.key = new.key) = 0
+    ON CONFLICT DO NOTHING;
+    known := ARRAY(SELECT new.id FROM unnest(ids, keys) AS new (id, key)
+                   WHERE (SELECT true FROM fact AS f WHERE f.tenant = asker AND f.key = new.key LIMIT 1));
+    IF known <> '{}' THEN
+        held := ARRAY(SELECT new.id FROM unnest(ids, keys) AS new (id, key)
+                      WHERE (SELECT true FROM fact AS f WHERE f.tenant = asker AND f.key = new.key AND f.id = new.id));
+    END IF;
+    INSERT INTO fact (id, tenant, scope, owner, session, execution, readers, reader_roles, key, subject, predicate,
+                      predicate_name, object, object_key, object_entity, many, trust, status, valid_from, recorded_at)
+    SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, new.key, new.subject,
+           new.predicate, new.predicate_name, new.object, new.object_key, new.object_entity, new.many, m.trust,
+           CASE WHEN new.quarantined THEN 'quarantined' ELSE 'current' END, coalesce(new.since, m.occurred_at),
+           m.recorded_at
+    FROM unnest(ids, keys, subjects, predicates, predicate_names, objects, object_keys, object_entities, many,
+                quarantined, since)
+         AS new (id, key, subject, predicate, predicate_name, object, object_key, object_entity, many, quarantined, since)
+    CROSS JOIN LATERAL (
+        SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, trust, occurred_at, recorded_at
+        FROM memory WHERE id = new.id OFFSET 0) AS m
+    WHERE new.id <> ALL (held);
+    GET DIAGNOSTICS inserted = ROW_COUNT;
+    RETURN CASE WHEN inserted = cardinality(ids) THEN known ELSE ids END;
+END $$;

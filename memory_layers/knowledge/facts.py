@@ -29,7 +29,7 @@ from typing import Literal
 from uuid import UUID
 
 from ..execution.memories import folded
-from ..records import Fact, Memory, ScopeKind
+from ..records import Fact, Memory, Scope, ScopeKind
 
 Standing = Literal["current", "superseded", "contested", "quarantined", "withdrawn"]
 
@@ -166,19 +166,32 @@ def key_of(memory: Memory, fact: Fact) -> bytes:
     The circle of readers is part of it: a private fact is about its owner's view, a shared one about its session's (or
     its execution's, outside any), and who names readers speaks for itself among them.
     """
-    match memory.scope.kind:
+    circle = _circle(memory.tenant, memory.scope, memory.owner, memory.session, memory.execution)
+    parts = ", ".join([circle, _written(fact.qualifier), _written(fact.subject), _written(fact.predicate)])
+    return hashlib.sha256(f"[{parts}]".encode()).digest()
+
+
+@lru_cache(maxsize=1_000)
+def _circle(tenant: str, scope: Scope, owner: str, session: str | None, execution: UUID | None) -> str:
+    """Tenant and circle of readers, as JSON without the brackets around it."""
+    match scope.kind:
         case ScopeKind.PRIVATE:
-            circle = [memory.owner]
-        case ScopeKind.SHARED if memory.session is not None:
-            circle = ["session", memory.session]
+            circle = [owner]
+        case ScopeKind.SHARED if session is not None:
+            circle = ["session", session]
         case ScopeKind.SHARED:
-            circle = ["execution", str(memory.execution)]
+            circle = ["execution", str(execution)]
         case ScopeKind.HIERARCHICAL:
-            circle = [memory.owner, *sorted(memory.scope.readers), "", *sorted(memory.scope.roles)]
+            circle = [owner, *sorted(scope.readers), "", *sorted(scope.roles)]
         case ScopeKind.TENANT:
             circle = []
-    parts = [memory.tenant, memory.scope.kind, circle, *map(folded, (fact.qualifier, fact.subject, fact.predicate))]
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).digest()
+    return json.dumps([tenant, scope.kind, circle], ensure_ascii=False)[1:-1]
+
+
+@lru_cache(maxsize=10_000)
+def _written(name: str) -> str:
+    """A name, folded, as JSON; keys come again with other values."""
+    return json.dumps(folded(name), ensure_ascii=False)
 
 
 @lru_cache(maxsize=10_000)

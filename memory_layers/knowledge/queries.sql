@@ -1,26 +1,12 @@
 -- lock_keys: Nobody else resolves these keys until this transaction ends; in order, so that two batches cannot embrace.
 SELECT pg_advisory_xact_lock(key) FROM unnest(%(keys)s::bigint[]) WITH ORDINALITY AS wanted (key, place) ORDER BY place
 
--- insert_entities: Things by their names as first written.
-INSERT INTO entity (id, tenant, key, name)
-SELECT id, current_tenant(), key, name FROM json_to_recordset(%(rows)s) AS new (id uuid, key text, name text)
-ORDER BY key
-ON CONFLICT DO NOTHING
-
--- insert_facts: Assertions, once each; scope and times are the record's. Says of each new one whether it is the first of
--- its key, and in good standing.
-INSERT INTO fact (id, tenant, scope, owner, session, execution, readers, reader_roles, key, subject, predicate,
-                  predicate_name, object, object_key, object_entity, many, trust, status, valid_from, recorded_at)
-SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, decode(new.key, 'hex'),
-       new.subject, new.predicate, new.predicate_name, new.object, new.object_key, new.object_entity, new.many, m.trust,
-       new.status, new.valid_from, m.recorded_at
-FROM json_to_recordset(%(rows)s) AS new (id uuid, key text, subject uuid, predicate text, predicate_name text,
-     object text, object_key text, object_entity uuid, many boolean, status text, valid_from timestamptz)
-CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, trust, recorded_at
-                    FROM memory WHERE id = new.id OFFSET 0) AS m
-ON CONFLICT (id) DO NOTHING
-RETURNING id, status = 'current' AND (
-    SELECT true FROM fact AS other WHERE other.tenant = fact.tenant AND other.key = fact.key LIMIT 1) IS NULL
+-- state_facts: Assertions and the things they name, under the locks of their keys; which of them are to be resolved.
+SELECT state_facts(
+    %(locks)s::bigint[], %(things)s::uuid[], %(thing_keys)s::text[], %(thing_names)s::text[], %(ids)s::uuid[],
+    %(keys)s::bytea[], %(subjects)s::uuid[], %(predicates)s::text[], %(predicate_names)s::text[], %(objects)s::text[],
+    %(object_keys)s::text[], %(object_entities)s::uuid[], %(many)s::boolean[], %(quarantined)s::boolean[],
+    %(since)s::timestamptz[])
 
 -- keys_of: The keys of some facts.
 SELECT DISTINCT key FROM fact WHERE id = ANY (%(ids)s)

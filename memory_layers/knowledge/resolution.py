@@ -9,7 +9,7 @@ owed to layer 2 as a debt. An assertion that is the first of its key, and plain,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -24,6 +24,7 @@ from ...infra.connections import Connection
 from ...infra.errors import BadInput
 from ...infra.ids import id_at
 from ...infra.sql import load_queries
+from ..asking import numbers, texts
 from ..records import QUARANTINE_BELOW, Fact, Json, Memory
 from .facts import Assertion, Resolved, Standing, holds_many, key_of, name_key, resolve
 
@@ -82,14 +83,12 @@ async def state(
         BadInput: a key that holds one value is told that it holds many, or the other way round.
     """
     keys = {memory.id: key_of(memory, fact) for memory, fact in stated}
-    await _lock(connection, keys.values())
-    await _insert_entities(connection, stated)
-    rows = [_row(memory, fact, keys[memory.id], trusted=trusted) for memory, fact in stated]
-    cursor = await connection.execute(QUERIES["insert_facts"], {"rows": JsonParameter(rows)})
+    cursor = await connection.execute(QUERIES["state_facts"], _columns(stated, keys, trusted=trusted))
+    ((to_resolve,),) = await cursor.fetchall()
     often = Counter(keys.values())
     # A memory that has just been written says what its fact does; one of a rebuild may say otherwise.
-    plain = set[UUID]() if trusted else {memory.id for memory, _ in stated if memory.status == "live"}
-    alone = {one for one, first in await cursor.fetchall() if first and one in plain and often[keys[one]] == 1}
+    plain = set[UUID]() if trusted else {memory.id for memory, _ in stated if _plain(memory)}
+    alone = {one for one in plain.difference(to_resolve) if often[keys[one]] == 1}
     asked = [memory.id for memory, _ in stated if memory.id not in alone]
     told = await _settle(connection, {keys[one] for one in asked}, asked, now, agreed=not trusted) if asked else []
     outcomes = {one.id: one for one in told} | {one: FactOutcome(id=one, status="current") for one in alone}
@@ -118,37 +117,59 @@ async def _locked_keys(connection: Connection, ids: Collection[UUID]) -> list[by
 
 
 async def _lock(connection: Connection, keys: Iterable[bytes]) -> None:
-    numbers = sorted({int.from_bytes(key[:8], signed=True) for key in keys})
-    await connection.execute(QUERIES["lock_keys"], {"keys": numbers})
+    await connection.execute(QUERIES["lock_keys"], {"keys": numbers(_in_order(keys))})
 
 
-async def _insert_entities(connection: Connection, stated: Sequence[tuple[Memory, Fact]]) -> None:
-    names: dict[tuple[str, str], str] = {}
-    for memory, fact in stated:
-        for name in [fact.subject, fact.object] if fact.object_is_entity else [fact.subject]:
-            names.setdefault((memory.tenant, name_key(name)), name.strip())
-    rows: list[Json] = [
-        {"id": str(entity_id(tenant, key)), "key": key, "name": name} for (tenant, key), name in names.items()
-    ]
-    await connection.execute(QUERIES["insert_entities"], {"rows": JsonParameter(rows)})
+def _in_order(keys: Iterable[bytes]) -> list[int]:
+    """What the advisory locks of keys are called, in the order in which they are taken."""
+    return sorted({int.from_bytes(key[:8], signed=True) for key in keys})
 
 
-def _row(memory: Memory, fact: Fact, key: bytes, *, trusted: bool) -> dict[str, Json]:
-    quarantined = memory.status == "quarantined" or (not trusted and memory.trust < QUARANTINE_BELOW)
-    subject, predicate, object_key = map(name_key, (fact.subject, fact.predicate, fact.object))
+def _columns(stated: Sequence[tuple[Memory, Fact]], keys: Mapping[UUID, bytes], *, trusted: bool) -> dict[str, str]:
+    """Assertions, once each, and the things that they name, as arrays of their columns."""
+    stated = list({memory.id: (memory, fact) for memory, fact in stated}.values())
+    tenant = stated[0][0].tenant
+    subjects = [name_key(fact.subject) for _, fact in stated]
+    objects = [name_key(fact.object) for _, fact in stated]
+    names: dict[str, str] = {}
+    for (_, fact), subject, object in zip(stated, subjects, objects, strict=True):
+        names.setdefault(subject, fact.subject.strip())
+        if fact.object_is_entity:
+            names.setdefault(object, fact.object.strip())
+    things = sorted(names)
     return {
-        "id": str(memory.id),
-        "key": key.hex(),
-        "subject": str(entity_id(memory.tenant, subject)),
-        "predicate": predicate,
-        "predicate_name": fact.predicate,
-        "object": fact.object,
-        "object_key": object_key,
-        "object_entity": str(entity_id(memory.tenant, object_key)) if fact.object_is_entity else None,
-        "many": fact.many,
-        "status": "quarantined" if quarantined else "current",
-        "valid_from": utc(fact.since or memory.occurred_at).isoformat(),
+        "locks": numbers(_in_order(keys.values())),
+        "things": _plainly(entity_id(tenant, thing).hex for thing in things),
+        "thing_keys": texts(things),
+        "thing_names": texts([names[thing] for thing in things]),
+        "ids": _plainly(memory.id.hex for memory, _ in stated),
+        "keys": texts([rf"\x{keys[memory.id].hex()}" for memory, _ in stated]),
+        "subjects": _plainly(entity_id(tenant, subject).hex for subject in subjects),
+        "predicates": texts([name_key(fact.predicate) for _, fact in stated]),
+        "predicate_names": texts([fact.predicate for _, fact in stated]),
+        "objects": texts([fact.object for _, fact in stated]),
+        "object_keys": texts(objects),
+        "object_entities": _plainly(
+            entity_id(tenant, object).hex if fact.object_is_entity else None
+            for (_, fact), object in zip(stated, objects, strict=True)
+        ),
+        "many": _plainly("t" if fact.many else "f" for _, fact in stated),
+        "quarantined": _plainly("t" if _quarantined(memory, trusted=trusted) else "f" for memory, _ in stated),
+        "since": _plainly(f'"{utc(fact.since).isoformat()}"' if fact.since else None for _, fact in stated),
     }
+
+
+def _plainly(values: Iterable[str | None]) -> str:
+    """An array of what needs no quotes, or has them."""
+    return "{" + ",".join([value or "NULL" for value in values]) + "}"
+
+
+def _quarantined(memory: Memory, *, trusted: bool) -> bool:
+    return memory.status == "quarantined" or (not trusted and memory.trust < QUARANTINE_BELOW)
+
+
+def _plain(memory: Memory) -> bool:
+    return memory.status == "live" and not _quarantined(memory, trusted=False)
 
 
 async def _settle(
