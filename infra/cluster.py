@@ -85,6 +85,7 @@ class Cluster(Redis):
         self._nodes: dict[Node, Redis] = {}
         self._slots: list[Node | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         self._stale = True
+        self._in_vain: int = 0
         self._looking = asyncio.Lock()
         super().__init__(connection_pool=self._client(self._seeds[0]).connection_pool)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
 
@@ -124,7 +125,12 @@ class Cluster(Redis):
         todo, begun, pause = list(range(len(commands))), monotonic(), _FIRST_PAUSE
         while todo:
             later: list[int] = []
-            for index, reply in await self._legs([(index, commands[index]) for index in todo]):
+            try:
+                answered = await self._legs([(index, commands[index]) for index in todo])
+            except asyncio.CancelledError:
+                self._stale = True  # likewise
+                raise
+            for index, reply in answered:
                 replies[index] = reply
                 if isinstance(reply, AskError):
                     try:
@@ -147,25 +153,32 @@ class Cluster(Redis):
 
     async def _legs(self, commands: Sequence[tuple[int, Words]]) -> list[tuple[int, Any]]:
         legs: dict[Redis, list[tuple[int, Words]]] = defaultdict(list)
-        try:
-            for index, words in commands:
+        homeless: list[tuple[int, Any]] = []
+        for index, words in commands:
+            try:
                 legs[await self._at(slot_of(words))].append((index, words))
-        except _PASSING as error:
-            return [(index, error) for index, _ in commands]
+            except ClusterDownError as error:
+                homeless.append((index, error))  # nobody serves its slot: the others have theirs
+            except _PASSING as error:
+                return [(index, error) for index, _ in commands]
         if len(legs) == 1:
-            return await _leg(*next(iter(legs.items())))
+            return homeless + await _leg(*next(iter(legs.items())))
         parts = await asyncio.gather(*(_leg(client, some) for client, some in legs.items()))
-        return [pair for part in parts for pair in part]
+        return homeless + [pair for part in parts for pair in part]
 
     async def primaries(self) -> list[Redis]:
         """The clients of the nodes that hold slots.
 
         Raises:
-            RedisConnectionError: no node answered.
+            RedisConnectionError: no node answered, or none serves a slot.
         """
         if self._stale:
             await self._look()
-        return [self._client(node) for node in sorted({node for node in self._slots if node is not None})]
+        serving = sorted({node for node in self._slots if node is not None})
+        if not serving:
+            self._stale = True
+            raise RedisConnectionError("no node of the Cluster serves a slot: was it made, have its nodes met")
+        return [self._client(node) for node in serving]
 
     async def holder(self, key: str) -> Redis:
         """The client of the node that holds `key`."""
@@ -225,10 +238,13 @@ class Cluster(Redis):
         return reply
 
     async def _look(self) -> None:
-        """Learn where the slots lie, from the first node that says so."""
+        """Learn where the slots lie, from the first node that says so; who waits for a look shares what it found."""
+        before = self._in_vain
         async with self._looking:
             if not self._stale:
                 return
+            if self._in_vain != before:
+                raise RedisConnectionError("no node of the Cluster said where its slots lie")
             known = sorted({node for node in self._slots if node is not None})
             random.shuffle(known)
             last: Exception = RedisConnectionError("the Cluster has no nodes")
@@ -242,6 +258,7 @@ class Cluster(Redis):
                 await self._learn(node, told)
                 self._stale = False
                 return
+            self._in_vain += 1
             raise last
 
     async def _learn(self, asked: Node, told: list[Any]) -> None:

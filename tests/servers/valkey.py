@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,6 +101,13 @@ class Server:
             return "NOAUTH" in str(error) or "NOPERM" in str(error)
 
 
+def in_step(master: Server) -> bool:
+    """Whether a server has replicas, and each has what it has."""
+    told = master.ask("INFO", "replication")
+    replicas: list[Any] = [told[name] for name in told if name.startswith("slave") and isinstance(told[name], dict)]
+    return bool(replicas) and all(int(each["offset"]) == int(told["master_repl_offset"]) for each in replicas)
+
+
 class Sentinel(Server):
     """One that watches."""
 
@@ -120,11 +127,11 @@ def wait_for(what: str, holds: Any, within: float = 30.0) -> None:
 
 
 @contextmanager
-def serving(*words: str, started: int = 1) -> Generator[list[Server]]:
+def serving(*words: str, started: int = 1, port: Callable[[], int] = free_port) -> Generator[list[Server]]:
     """Servers with these options, each alone."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lousa-valkey-")))
-        servers = [Server(folder / str(number), (*_DURABLE, *words)) for number in range(started)]
+        servers = [Server(folder / str(number), (*_DURABLE, *words), port()) for number in range(started)]
         for server in servers:
             stack.callback(server.kill)
             server.start()
@@ -153,9 +160,7 @@ class Watched:
 
     def in_step(self) -> bool:
         """Whether every replica has what its master has."""
-        told = self.master().ask("INFO", "replication")
-        replicas: list[Any] = [told[name] for name in told if name.startswith("slave") and isinstance(told[name], dict)]
-        return bool(replicas) and all(int(each["offset"]) == int(told["master_repl_offset"]) for each in replicas)
+        return in_step(self.master())
 
     def back(self, server: Server) -> None:
         """A killed server comes back, as the replica that it is now."""
