@@ -166,10 +166,11 @@ class Committer:
         await self._index(connection, [memory for memory in found if memory.fact is None])
         sealed = await keys.seal(_Letter.of(entry, memory) for entry, memory in given.items())
         more = await along(connection) if along is not None else ()
+        # In the same trip: no fact is folded into another, and of one that was forgotten nothing is stated.
+        stated = await self._state(connection, principal, kept)
         known = await inserted.known() if inserted else {}
         fresh = [memory for memory in kept if known.get(memory.id) == memory.id]
         owing &= {memory.id for memory in fresh}
-        stated = await self._state(connection, principal, fresh)
         await self._index(
             connection, [memory for memory in fresh if memory.fact is not None and memory.status == "live"]
         )
@@ -199,8 +200,8 @@ class Committer:
         if found:
             await self.words.index_words(connection, found)
 
-    async def _state(self, connection: Connection, principal: Principal, fresh: Sequence[Memory]) -> dict[UUID, Stated]:
-        facts = [memory for memory in fresh if memory.fact is not None]
+    async def _state(self, connection: Connection, principal: Principal, kept: Sequence[Memory]) -> dict[UUID, Stated]:
+        facts = [memory for memory in kept if memory.fact is not None]
         return {each.id: each for each in await self.facts.state(connection, principal, facts)} if facts else {}
 
     async def _answered(self, connection: Connection, entries: Sequence[UUID]) -> dict[UUID, Outcome]:

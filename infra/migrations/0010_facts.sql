@@ -77,10 +77,10 @@ BEGIN
 END $$;
 
 -- Assertions of memories whose rows are in, once each; scope and times are the record's.  Things keep the spelling that
--- came first.  Says which of them are to be resolved: those of a key that was there before, and those that were not
--- inserted.  Nobody else inserts an assertion of a locked key, so what is not there now will not be.  Keys are locked and
--- things are inserted in one order, so that two batches cannot embrace; look-ups are row by row, so that no plan reads a
--- tenant.
+-- came first, and none is written for what the record does not know.  Says which of them are to be resolved: those of a
+-- key that was there before, and all where one was not inserted.  Nobody else inserts an assertion of a locked key, so
+-- what is not there now will not be.  Keys are locked and things are inserted in one order, so that two batches cannot
+-- embrace; look-ups are row by row, so that no plan reads a tenant.
 CREATE FUNCTION state_facts(
     locks bigint[], things uuid[], thing_keys text[], thing_names text[],
     ids uuid[], keys bytea[], subjects uuid[], predicates text[], predicate_names text[], objects text[],
@@ -91,13 +91,9 @@ DECLARE
     known uuid[];
     held uuid[] := '{}';
     inserted bigint;
+    complete boolean;
 BEGIN
     PERFORM pg_advisory_xact_lock(key) FROM unnest(locks) AS wanted (key);
-    INSERT INTO entity (id, tenant, key, name)
-    SELECT new.id, asker, new.key, new.name
-    FROM unnest(things, thing_keys, thing_names) AS new (id, key, name)
-    WHERE (SELECT count(*) FROM entity AS e WHERE e.tenant = asker AND e.key = new.key) = 0
-    ON CONFLICT DO NOTHING;
     known := ARRAY(SELECT new.id FROM unnest(ids, keys) AS new (id, key)
                    WHERE (SELECT true FROM fact AS f WHERE f.tenant = asker AND f.key = new.key LIMIT 1));
     IF known <> '{}' THEN
@@ -118,5 +114,13 @@ BEGIN
         FROM memory WHERE id = new.id OFFSET 0) AS m
     WHERE new.id <> ALL (held);
     GET DIAGNOSTICS inserted = ROW_COUNT;
-    RETURN CASE WHEN inserted = cardinality(ids) THEN known ELSE ids END;
+    complete := inserted = cardinality(ids);
+    INSERT INTO entity (id, tenant, key, name)
+    SELECT new.id, asker, new.key, new.name
+    FROM unnest(things, thing_keys, thing_names) AS new (id, key, name)
+    WHERE (SELECT count(*) FROM entity AS e WHERE e.tenant = asker AND e.key = new.key) = 0
+      AND (complete OR new.id IN (SELECT f.subject FROM fact AS f WHERE f.id = ANY (ids)
+                                  UNION SELECT f.object_entity FROM fact AS f WHERE f.id = ANY (ids)))
+    ON CONFLICT DO NOTHING;
+    RETURN CASE WHEN complete THEN known ELSE ids END;
 END $$;
