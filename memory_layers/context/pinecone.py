@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
@@ -99,6 +100,8 @@ class PineconeStore:
         from pinecone import AsyncPinecone
         from pinecone.errors.exceptions import ForbiddenError, NotFoundError, PineconeValueError, UnauthorizedError
 
+        if not os.environ.get("PINECONE_API_KEY", "").strip():
+            raise SettingsError("LOUSA_VECTOR_URL names Pinecone, whose key is not set: put it into PINECONE_API_KEY")
         at = f" at {self._host!r}" if self._host else ""
         try:
             client = AsyncPinecone(timeout=STARTING, connection_pool_maxsize=_CONNECTIONS)
@@ -324,17 +327,16 @@ def _address(url: str) -> tuple[str, str]:
     if told.username is not None or told.password is not None:
         raise SettingsError("LOUSA_VECTOR_URL holds a name or a key: a key belongs in PINECONE_API_KEY")
     options = dict(parse_qsl(told.query))
+    host = options.get("host", "")
     if (
         told.scheme != "pinecone"
         or not told.netloc
         or told.path.strip("/")
         or told.fragment
         or options.keys() - {"host"}
+        or ("://" in host and not host.startswith(("https://", "http://")))
     ):
         raise SettingsError("LOUSA_VECTOR_URL cannot be used: expected pinecone://INDEX or pinecone://INDEX?host=HOST")
-    host = options.get("host", "")
-    if "://" in host and not host.startswith(("https://", "http://")):
-        raise SettingsError(f"LOUSA_VECTOR_URL cannot be used: {host!r} is no host")
     return told.netloc, host
 
 

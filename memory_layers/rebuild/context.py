@@ -230,7 +230,7 @@ class ContextRebuild:
         )
 
     async def _fill(self) -> None:
-        """Pay until little is owed."""
+        """Pay until little is owed, and something was paid: what takes nothing at all is not switched to."""
         payers = [asyncio.create_task(self._pay(), name=f"lousa rebuild: paying {one}") for one in range(_AT_ONCE)]
         paid_before, standstill, few_since, least = self._filled.count, time.monotonic(), 0.0, FEW + 1
         try:
@@ -242,7 +242,7 @@ class ContextRebuild:
                 self._tell(Progress(phase="filling", done=paid, total=paid + owed))
                 if owed < least:
                     few_since, least = now, owed
-                if owed == 0 or (owed <= FEW and now - few_since > _SETTLING):
+                if owed == 0 or (paid and owed <= FEW and now - few_since > _SETTLING):
                     return
                 if paid > paid_before:
                     paid_before, standstill = paid, now

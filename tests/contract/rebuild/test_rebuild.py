@@ -16,6 +16,7 @@ from lousa.infra.ids import new_id
 from lousa.memory_layers import embedding
 from lousa.memory_layers.context.pgvector import ContextLayer
 from lousa.memory_layers.execution import memories
+from lousa.memory_layers.rebuild import context
 from lousa.memory_layers.rebuild.context import Progress
 
 from .conftest import SUBJECTS, World, likeness, live, remember, rows, settled, space, vectors
@@ -270,16 +271,21 @@ async def test_what_a_space_lacks_is_found_and_filled_before_it_serves(world: Wo
         assert done.agreement.held == len(SUBJECTS)
 
 
-async def test_a_model_that_gives_nothing_ends_it_with_the_way_on(world: World) -> None:
+@pytest.mark.parametrize("each", [1, 35])
+async def test_a_model_that_gives_nothing_ends_it_with_the_way_on_however_few_there_are(
+    world: World, each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "_SETTLING", 0.1)  # pyright: ignore[reportPrivateUsage]
+    many = each * len(SUBJECTS)
     async with world.open() as runtime:
-        await remember(runtime, *(f"the {subject} {number}" for number in range(35) for subject in SUBJECTS))
+        await remember(runtime, *(f"the {subject} {number}" for number in range(each) for subject in SUBJECTS))
         await settled(runtime)
         models.gates["two"] = asyncio.Event()
         async with asyncio.timeout(30):
-            with pytest.raises(ServerUnavailable, match=r"210 memories are left.*goes on from here"):
+            with pytest.raises(ServerUnavailable, match=rf"{many} memories are left.*goes on from here"):
                 await world.rebuilt(patience=timedelta(seconds=1))
             models.gates["two"].set()
-            assert (await world.rebuilt()).agreement.held == 210
+            assert (await world.rebuilt()).agreement.held == many
 
 
 async def test_what_a_model_cannot_read_holds_up_nothing_and_stays_owed(world: World) -> None:

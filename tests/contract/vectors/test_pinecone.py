@@ -69,6 +69,7 @@ async def started(url: str, model: Model = MODEL) -> AsyncGenerator[PineconeStor
         "pinecone://lousa?hots=typo.io",
         "pinecone://lousa#part",
         "pinecone://lousa?host=one.io&region=us",
+        "pinecone://lousa?host=pinecone://lousa?host=one.io",
     ],
 )
 def test_a_malformed_address_is_refused_with_the_form(url: str) -> None:
