@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import cast
 
@@ -18,13 +18,15 @@ from redis.exceptions import ResponseError
 
 from ..infra.cluster import Cluster
 from ..infra.connections import Connections
-from ..infra.errors import ServerUnavailable
+from ..infra.errors import LousaError, ServerUnavailable
 from ..infra.redis import servers_of
 from .conversation.script import Word, at_once, command, hearing
 
 CHANNEL = "lousa:journals"
 _GRACE = 5.0
 Entries = list[tuple[bytes, Mapping[bytes, bytes]]]
+Adopt = Callable[[Sequence[bytes]], Awaitable[None]]
+"""Gives journals their group again: their server lost what it had, or somebody deleted the stream."""
 
 
 def announcing(connections: Connections) -> bool:
@@ -33,25 +35,32 @@ def announcing(connections: Connections) -> bool:
 
 
 async def arrivals(
-    connections: Connections, words: Sequence[Word], keys: Sequence[bytes], block: timedelta | None
+    connections: Connections, words: Sequence[Word], keys: Sequence[bytes], block: timedelta | None, adopt: Adopt
 ) -> dict[bytes, Entries]:
     """What `words`, an XREADGROUP up to its streams, finds new in journals, waiting up to `block` for the first.
 
+    Those that have no such group are adopted, and read the next time.
+
     Raises:
         ServerUnavailable: the server did not answer.
-        ResponseError: a journal has no such group.
     """
     if not announcing(connections):
-        return await _together(connections, words, keys, block)
-    if (found := await _each(connections, words, keys)) or block is None:
+        try:
+            return await _together(connections, words, keys, block)
+        except ResponseError as error:
+            if not _groupless(error):
+                raise
+            await adopt(keys)
+            return {}
+    if (found := await _each(connections, words, keys, adopt)) or block is None:
         return found
     wanted, ends = set(keys), asyncio.get_running_loop().time() + block.total_seconds()
     listener = random.choice(await servers_of(connections.blocking_redis))
     async with hearing(listener, CHANNEL) as next_hint:
-        found = await _each(connections, words, keys)
+        found = await _each(connections, words, keys, adopt)
         while not found and (left := ends - asyncio.get_running_loop().time()) > 0:
             if (hint := await next_hint(left)) in wanted:
-                found = await _each(connections, words, [hint])
+                found = await _each(connections, words, [hint], adopt)
     return found
 
 
@@ -71,20 +80,34 @@ async def _together(
     return _entries(reply)
 
 
-async def _each(connections: Connections, words: Sequence[Word], keys: Sequence[bytes]) -> dict[bytes, Entries]:
+async def _each(
+    connections: Connections, words: Sequence[Word], keys: Sequence[bytes], adopt: Adopt
+) -> dict[bytes, Entries]:
     asked = [(*words, "STREAMS", key, ">") for key in keys]
     replies = await at_once(connections.redis, *asked, raising=False)
     found: dict[bytes, Entries] = {}
     failures: list[Exception] = []
-    for reply in replies:
-        if isinstance(reply, Exception):
+    groupless: list[bytes] = []
+    for key, reply in zip(keys, replies, strict=True):
+        if _groupless(reply):
+            groupless.append(key)
+        elif isinstance(reply, Exception):
             failures.append(reply)
         else:
             found |= _entries(reply)
+    if groupless:
+        try:
+            await adopt(groupless)
+        except LousaError as error:
+            failures.append(error)
     # What was taken is handed out whatever became of the rest, which is asked for again.
     if failures and not found:
-        raise next((each for each in failures if isinstance(each, ResponseError)), failures[0])
+        raise failures[0]
     return found
+
+
+def _groupless(reply: object) -> bool:
+    return isinstance(reply, ResponseError) and str(reply).startswith("NOGROUP")
 
 
 def _entries(reply: object) -> dict[bytes, Entries]:

@@ -23,8 +23,6 @@ from datetime import timedelta
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from redis.exceptions import ResponseError
-
 from ..infra import telemetry
 from ..infra.connections import Connections
 from ..infra.errors import Overloaded
@@ -228,13 +226,11 @@ class Journal:
         """New entries for this relay, waiting up to `block` for the first one."""
         names = {journal_key(tenant).encode(): tenant for tenant in tenants}
         words = ("XREADGROUP", "GROUP", _GROUP, relay, "COUNT", count)
-        try:
-            found = await arrivals(self._connections, words, list(names), block)
-        except ResponseError as error:
-            if not str(error).startswith("NOGROUP"):
-                raise
-            await self.adopt(tenants)  # its server lost what it had, or somebody deleted the stream
-            return {}
+
+        async def adopt(keys: Sequence[bytes]) -> None:
+            await self.adopt([names[key] for key in keys])
+
+        found = await arrivals(self._connections, words, list(names), block, adopt)
         return {names[key]: [Delivery(place=p, fields=f) for p, f in entries] for key, entries in found.items()}
 
     async def taken(self, tenant: str, relay: str) -> list[Delivery]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,7 +24,7 @@ from lousa.memory_layers.fencing import grants, overtaken
 from lousa.memory_layers.journal import Journal, Journaled
 from lousa.memory_layers.records import SHARED, Memory, MemoryKind
 from redis.crc import key_slot
-from servers.valkey import Clustered, clustered, wait_for
+from servers.valkey import Clustered, clustered, free_port, in_step, serving, wait_for
 
 from .conftest import Entering, Process
 
@@ -180,6 +181,22 @@ async def test_a_journal_that_lost_its_group_gets_it_again(cluster: Clustered, e
         assert list(await journal.take(tenants, "relay", 10)) == [tenants[3]]
 
 
+async def test_a_journal_that_lost_its_group_is_read_however_busy_others_are(
+    cluster: Clustered, entering: Entering
+) -> None:
+    async with entering(cluster.url) as process:
+        busy, lost = (f"{process.who.tenant}-{name}" for name in ("busy", "lost"))
+        journal = Journal(process.connections)
+        await journal.adopt([busy, lost])
+        await command(process.connections.redis, "DEL", journal_key(lost))
+        await journal.append(lost, entry(lost))
+        got = set[str]()
+        for _ in range(2):
+            await journal.append(busy, entry(busy))
+            got |= set(await journal.take([busy, lost], "relay", 10))
+        assert got == {busy, lost}
+
+
 async def test_all_keys_of_all_nodes_are_walked(cluster: Clustered, entering: Entering) -> None:
     async with entering(cluster.url) as process:
         redis, mark = process.connections.redis, new_id().hex
@@ -214,6 +231,77 @@ async def test_whoever_gave_up_waits_for_no_node(entering: Entering) -> None:
                     await board.write("a", 1)
                 replies = await at_once(process.connections.redis, ("GET", "a"), ("GET", "b"), raising=False)
             assert all(isinstance(reply, Exception) for reply in replies)
+
+
+async def test_a_cluster_that_was_never_made_is_said_so(entering: Entering, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lousa.infra.redis.PATIENCE", 0.1)
+    expected = pytest.raises(ServerUnavailable, match=r"no node.*serves a slot.*LOUSA_REDIS_URL")
+    with serving("--cluster-enabled", "yes", port=lambda: free_port(bus=True)) as (node,), expected:
+        async with entering(node.url.replace("redis://", "redis+cluster://")):
+            pass
+
+
+async def test_however_many_wait_for_nodes_that_hang_all_are_told_when_patience_is_over(
+    entering: Entering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lousa.infra.redis.PATIENCE", 0.5)
+    monkeypatch.setattr("lousa.infra.cluster._NEAR", 0.2)
+    with clustered(3) as doomed:
+        async with entering(doomed.url) as process:
+            redis = process.connections.redis
+            assert isinstance(redis, Cluster)
+            await redis.primaries()
+            for node in doomed.nodes:
+                node.hang()
+            redis._stale = True  # pyright: ignore[reportPrivateUsage]  # as the first failure leaves it
+            try:
+                async with asyncio.timeout(30):  # one after the other, they would look for 60 s and more
+                    asked = (command(redis, "GET", f"{number}") for number in range(100))
+                    told = await asyncio.gather(*asked, return_exceptions=True)
+            finally:
+                for node in doomed.nodes:
+                    node.go_on()
+            assert {type(each) for each in told} == {ServerUnavailable}
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["one command", "a trip"])
+async def test_those_who_give_up_soon_find_who_took_over_from_a_primary_that_hangs(
+    entering: Entering, together: bool
+) -> None:
+    with clustered(3, 1) as doomed:
+        async with entering(doomed.url) as process:
+            redis, key = process.connections.redis, f"{new_id()}"
+            await command(redis, "SET", key, 1)
+            primary = doomed.holder(key_slot(key.encode()))
+            wait_for("replicas in step", lambda: in_step(primary))
+            primary.hang()
+            try:
+                async with asyncio.timeout(60):
+                    while True:
+                        with contextlib.suppress(TimeoutError, ServerUnavailable):
+                            async with asyncio.timeout(1.0):
+                                got = await (at_once(redis, ("GET", key)) if together else command(redis, "GET", key))
+                            assert got in (b"1", [b"1"])
+                            break
+            finally:
+                primary.go_on()
+
+
+async def test_a_slot_that_nobody_serves_holds_up_no_other(entering: Entering, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lousa.infra.redis.PATIENCE", 0.2)
+    with clustered(3, 0, "--cluster-require-full-coverage", "no") as nodes:
+        async with entering(nodes.url) as process:
+            redis, keys = process.connections.redis, [f"{new_id()}" for _ in range(20)]
+            gone = key_slot(keys[7].encode())
+            await at_once(redis, *(("SET", key, key) for key in keys))
+            for node in nodes.nodes:
+                node.ask("CLUSTER", "DELSLOTS", str(gone))
+            assert isinstance(redis, Cluster)
+            redis._stale = True  # pyright: ignore[reportPrivateUsage]  # as the first refusal leaves it
+            replies = await at_once(redis, *(("GET", key) for key in keys), raising=False)
+            others = [number for number in range(20) if key_slot(keys[number].encode()) != gone]
+            assert [replies[number] for number in others] == [keys[number].encode() for number in others]
+            assert isinstance(replies[7], ServerUnavailable)
 
 
 async def test_a_write_is_not_called_overtaken_because_two_clocks_differ(
@@ -254,11 +342,6 @@ def other(cluster: Clustered, slot: int) -> Any:
 
 def served_by(cluster: Clustered, node: Any) -> bool:
     return any(port == node.port for each in cluster.nodes for _, _, port in cluster.ranges(each))
-
-
-def in_step(primary: Any) -> bool:
-    told = primary.ask("INFO", "replication")
-    return int(told["slave0"]["offset"]) == int(told["master_repl_offset"])
 
 
 def entry(tenant: str) -> Journaled:
