@@ -59,7 +59,7 @@ class Debts:
         self._unpayable = unpayable
         self._batch: defaultdict[str, int] = defaultdict(lambda: _FIRST)
         self._away: dict[str, float] = {}
-        """Until when a store that was away is left alone."""
+        """Until when a store that was away, and was not heard of since, is left alone."""
         self.incurred = asyncio.Event()
         """Set when this process has just made one that is due."""
 
@@ -128,13 +128,16 @@ class Debts:
                 raise
             await self._leave_alone(tenant, layer, taken, error)
             return False
+        if self._away.pop(layer, None) is not None:
+            _LOG.warning("layer %r answers again, its debts are paid", layer)
         affordable = int(len(taken) * _WORK / max(0.001, time.monotonic() - begun))
         self._batch[layer] = max(1, min(_LARGEST, affordable, self._batch[layer] * 2))
         return True
 
     async def _leave_alone(self, tenant: str, layer: str, taken: Collection[UUID], why: ServerUnavailable) -> None:
+        if layer not in self._away:
+            _LOG.warning("layer %r is away, its debts wait: %s", layer, why)
         self._away[layer] = time.monotonic() + _AWAY
-        _LOG.warning("layer %r is away, its debts wait: %s", layer, why)
         await self._give_back(tenant, layer, taken, after=f"{_AWAY} seconds")
 
     async def _give_back(self, tenant: str, layer: str, taken: Collection[UUID], *, after: str) -> None:

@@ -176,13 +176,18 @@ async def test_while_the_store_is_away_writes_go_on_and_recalls_say_so_and_after
     assert await entries(connections, tenant, "memory.write") == 2 + len(during)
 
 
-async def test_a_store_that_refuses_for_now_loses_nothing(runtime: Runtime, emulator: Emulator, tenant: str) -> None:
+async def test_a_store_that_refuses_for_now_loses_nothing_and_is_told_of_once(
+    runtime: Runtime, emulator: Emulator, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
     emulator.refuse(403)  # as when a quota is used up
+    before = emulator.requests["/vectors/upsert"]
     receipts = [await runtime.desk().remember(f"Berth {berth} is taken") for berth in range(5)]
-    await until(lambda: emulator.requests["/vectors/upsert"] > 0)
+    await until(lambda: emulator.requests["/vectors/upsert"] > before + 2)
     assert held(emulator, tenant) == set()
     emulator.mend()
     await until(lambda: held(emulator, tenant) == {receipt.id for receipt in receipts})
+    await until(lambda: "layer 'context' answers again" in caplog.text)
+    assert caplog.text.count("layer 'context' is away") == caplog.text.count("layer 'context' answers again") == 1
 
 
 async def test_a_lost_answer_of_the_store_does_nothing_twice(
@@ -229,9 +234,15 @@ async def test_without_the_address_of_its_store_a_database_is_refused_with_the_w
 
 
 async def test_a_process_that_starts_while_the_store_is_away_serves_without_it_until_it_answers(
-    servers: Endpoints, stores: Stores, tmp_path: Path, tenant: str, runtime: Runtime, emulator: Emulator
+    servers: Endpoints,
+    stores: Stores,
+    tmp_path: Path,
+    tenant: str,
+    runtime: Runtime,
+    emulator: Emulator,
 ) -> None:
-    await runtime.desk().remember("o moinho está fechado", kind="procedural")
+    before = await runtime.desk().remember("o moinho está fechado", kind="procedural")
+    await until(lambda: held(emulator, tenant) == {before.id})
     emulator.down()
     async with opened(servers, stores, tmp_path, tenant) as late:
         receipt = await late.desk().remember("a forja está aberta", kind="procedural")
