@@ -23,6 +23,7 @@ _FORM = re.compile(
     r"(?:/(?P<path>[^?#]*))?(?:\?(?P<query>[^#]*))?"
 )
 _NODE = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[^:\[\]\s]+))(?::(?P<port>\d{1,5}))?")
+_REST = re.compile(r"[^:/?#@]*://(?P<hosts>[^/?#@]*)(?P<rest>[/?#].*)", re.DOTALL)
 _OWN = ("sentinel_username", "sentinel_password")
 _WAY = {
     "sentinel": "write redis+sentinel://host:26379,host:26379/name-of-the-master",
@@ -64,6 +65,8 @@ def parse(url: str) -> RedisAddress:
         ValueError: saying what an address looks like.
     """
     scheme = url.partition("://")[0]
+    if scheme != "unix" and _torn(url):
+        raise ValueError("in a name or a password, / is written %2F, ? is %3F, # is %23 and @ is %40")
     if scheme in ("redis", "rediss", "unix"):
         return RedisAddress(kind="alone", url=url)
     found = _FORM.fullmatch(url)
@@ -94,6 +97,17 @@ def parse(url: str) -> RedisAddress:
         query="?" + urlencode(told) if told else "",
         sentinel_user=_user(own["sentinel_username"], own["sentinel_password"]),
     )
+
+
+def _torn(url: str) -> bool:
+    """Whether a user's password seems to end the hosts too early: what it says must not be repeated to anybody."""
+    found = _REST.fullmatch(url)
+    if found is None or "@" not in found["rest"]:
+        return False
+    path, _, query = found["rest"].partition("?")
+    hosts = found["hosts"].split(",") if found["hosts"] else ()
+    options = (option.partition("=")[0] for option in query.split("&"))
+    return "@" in path or any("@" in name for name in options) or not all(map(_NODE.fullmatch, hosts))
 
 
 def _node(told: str, kind: str) -> Node:

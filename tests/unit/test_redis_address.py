@@ -67,6 +67,31 @@ def test_a_wrong_address_is_refused_under_the_name_of_its_setting_and_without_it
     assert "hidden" not in str(told.value)
 
 
+@pytest.mark.parametrize("sign", ["/", "?", "#", "/?", "a/@", "1?"])
+@pytest.mark.parametrize("place", ["redis://{}@h:1/0", "redis+cluster://{}@h", "redis+sentinel://{}@h,i/m?db=0"])
+def test_a_password_that_is_not_escaped_is_said_so_and_not_repeated(sign: str, place: str) -> None:
+    for password in (f"hidden{sign}hidden", f"12{sign}hidden"):
+        with pytest.raises(ValueError, match="%2F") as told:
+            parse(place.format(f"u:{password}"))
+        assert "hidden" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://h?password=a@b",
+        "redis:///0?password=a@b",
+        "redis://[::1]:1/0?password=a@b",
+        "redis://u:a@b@h/0",
+        "unix:///tmp/a@b",
+        "redis+sentinel://h,i:1/m?sentinel_password=a@b",
+        "redis+cluster://u:a%2Fb@h?ssl_ca_certs=a@b",
+    ],
+)
+def test_an_at_sign_where_it_may_be_is_taken(url: str) -> None:
+    assert parse(url).kind in ("alone", "sentinel", "cluster")
+
+
 @pytest.mark.parametrize(
     "url",
     [
