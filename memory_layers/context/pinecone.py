@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
@@ -100,8 +99,6 @@ class PineconeStore:
         from pinecone import AsyncPinecone
         from pinecone.errors.exceptions import ForbiddenError, NotFoundError, PineconeValueError, UnauthorizedError
 
-        if not os.environ.get("PINECONE_API_KEY", "").strip():
-            raise SettingsError("LOUSA_VECTOR_URL names Pinecone, whose key is not set: put it into PINECONE_API_KEY")
         at = f" at {self._host!r}" if self._host else ""
         try:
             client = AsyncPinecone(timeout=STARTING, connection_pool_maxsize=_CONNECTIONS)
@@ -118,6 +115,9 @@ class PineconeStore:
                 raise SettingsError(f"Pinecone has no index {self._name!r}: {self._way_out()}") from error
             raise
         except (PineconeValueError, BadInput) as error:
+            if str(error).startswith("No API key"):
+                said = "LOUSA_VECTOR_URL names Pinecone, whose key is not set: put it into PINECONE_API_KEY"
+                raise SettingsError(said) from error
             raise SettingsError(f"LOUSA_VECTOR_URL cannot be used: {error} (the key is PINECONE_API_KEY)") from error
         self._check(found.dimension, found.metric, found.vector_type)
 

@@ -111,6 +111,7 @@ async def test_a_missing_or_wrong_key_is_refused_at_the_start(
         async with started(emulator.url):
             pass
     assert "wrong-key" not in str(refused.value)
+    assert key or "is not set" in str(refused.value)
 
 
 async def test_without_a_host_it_is_looked_up(emulator: Emulator, monkeypatch: pytest.MonkeyPatch, tenant: str) -> None:
