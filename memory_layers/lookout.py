@@ -24,6 +24,7 @@ from typing import cast
 from ..infra import telemetry
 from ..infra.connections import Connections
 from ..infra.errors import Overloaded
+from ..infra.ids import new_id
 from ..infra.redis import servers_of
 from ..infra.retry import retrying
 from ..infra.sql import load_queries
@@ -50,8 +51,11 @@ class Lookout:
         self._room = marks.bytes
         self._vectors: Mapping[str, int] = {}
         self._counted_at = 0.0
+        self._count = ""
+        """Which count that is."""
         self._since: Counter[str] = Counter()
-        """Writes of this process since then: what comes between two looks counts at once."""
+        self._latest: Counter[str] = Counter()
+        """Writes of this process that the count may lack, before the last look and since: they count at once."""
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Look until the stack closes."""
@@ -70,7 +74,8 @@ class Lookout:
             Overloaded: they are at it.
         """
         # Without a look nothing is known to be owed: the record is away, and takes no memory that could lack a vector.
-        since = self._since[tenant] if time.monotonic() - self._counted_at < _FRESH else 0
+        fresh = time.monotonic() - self._counted_at < _FRESH
+        since = self._since[tenant] + self._latest[tenant] if fresh else 0
         owed = self._vectors.get(tenant, 0) + since
         if owed >= self._marks.vectors:
             raise Overloaded(
@@ -78,23 +83,33 @@ class Lookout:
                 " write was refused, nothing of it was done, and sending it again is safe. The embedder is slow or"
                 " fails; 'lousa doctor' says why, LOUSA_EMBEDDER chooses another, LOUSA_DEBT_VECTORS is the mark"
             )
-        self._since[tenant] += 1
+        self._latest[tenant] += 1
         return owed / self._marks.vectors
 
     async def count(self) -> None:
         """Count the vectors that are owed, unless somebody just did."""
-        since, self._since = self._since, Counter()
+        latest, self._latest = self._latest, Counter()
         try:
             kept = cast(bytes | None, await command(self._connections.redis, "GET", OWED))
-            self._vectors = await self._owed({*self._vectors, *since}) if kept is None else json.loads(kept)
+            if kept is None:
+                counted, owed = await self._owed({*self._vectors, *self._since, *latest})
+                latest.clear()
+            else:
+                counted, owed = cast(tuple[str, Mapping[str, int]], json.loads(kept))
         except BaseException:
-            self._since += since
+            self._latest += latest
             raise
+        # Whoever made a new count did so after the last look, and perhaps before what was written since.
+        self._since = self._since + latest if counted == self._count else latest
+        self._count, self._vectors = counted, owed
         self._counted_at = time.monotonic()
         telemetry.level("lousa.debt.vectors", sum(self._vectors.values()), {"lousa.layer": "context"})
 
-    async def _owed(self, writing: Collection[str]) -> Mapping[str, int]:
-        """Counted now, for every process: first what those who write have in their journals, then what is committed."""
+    async def _owed(self, writing: Collection[str]) -> tuple[str, Mapping[str, int]]:
+        """Counted now, for every process: first what those who write have in their journals, then what is committed.
+
+        With the name of this count, by which others know it from an older one.
+        """
         begun = time.monotonic()
         tenants = sorted(writing)
         asked = [("XLEN", journal_key(tenant)) for tenant in tenants]
@@ -104,8 +119,9 @@ class Lookout:
             owed = Counter(dict(await cursor.fetchall()))
         owed.update(dict(zip(tenants, waiting, strict=True)))
         lasts = max(EVERY, (time.monotonic() - begun) * _COSTS_AT_MOST)
-        await command(self._connections.redis, "SET", OWED, json.dumps(+owed), "PX", int(lasts * 1000))
-        return +owed
+        count = new_id().hex
+        await command(self._connections.redis, "SET", OWED, json.dumps((count, +owed)), "PX", int(lasts * 1000))
+        return count, +owed
 
     async def measure(self) -> None:
         """See how much memory the server has left; in a Cluster, that which has least."""
