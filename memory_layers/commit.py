@@ -164,7 +164,9 @@ class Committer:
         inserted = await memories.send(connection, kept, owed=owing, due_after=due_after) if kept else None
         # Words of what turns out to be known or forgotten are left out: they are those of nothing in the record.
         await self._index(connection, [memory for memory in found if memory.fact is None])
-        sealed = await keys.seal(_Letter.of(entry, memory) for entry, memory in given.items())
+        # A lone one is sealed when it is written down: to ask for its key by then takes no trip of its own.
+        letters = [_Letter.of(entry, memory) for entry, memory in given.items()] if len(todo) > 1 else []
+        sealed = await keys.seal(letters) if letters else {}
         more = await along(connection) if along is not None else ()
         # In the same trip: no fact is folded into another, and of one that was forgotten nothing is stated.
         stated = await self._state(connection, principal, kept)
