@@ -80,7 +80,7 @@ END $$;
 -- came first, and none is written for what the record does not know.  Says which of them are to be resolved: those of a
 -- key that was there before, and all where one was not inserted.  Nobody else inserts an assertion of a locked key, so
 -- what is not there now will not be.  Keys are locked and things are inserted in one order, so that two batches cannot
--- embrace; look-ups are row by row, so that no plan reads a tenant.
+-- embrace; assertions are looked up row by row, so that no plan reads a tenant's.
 CREATE FUNCTION state_facts(
     locks bigint[], things uuid[], thing_keys text[], thing_names text[],
     ids uuid[], keys bytea[], subjects uuid[], predicates text[], predicate_names text[], objects text[],
@@ -90,6 +90,7 @@ DECLARE
     asker CONSTANT text := current_tenant();
     known uuid[];
     held uuid[] := '{}';
+    named text[];
     inserted bigint;
     complete boolean;
 BEGIN
@@ -115,12 +116,15 @@ BEGIN
     WHERE new.id <> ALL (held);
     GET DIAGNOSTICS inserted = ROW_COUNT;
     complete := inserted = cardinality(ids);
-    INSERT INTO entity (id, tenant, key, name)
-    SELECT new.id, asker, new.key, new.name
-    FROM unnest(things, thing_keys, thing_names) AS new (id, key, name)
-    WHERE (SELECT count(*) FROM entity AS e WHERE e.tenant = asker AND e.key = new.key) = 0
-      AND (complete OR new.id IN (SELECT f.subject FROM fact AS f WHERE f.id = ANY (ids)
-                                  UNION SELECT f.object_entity FROM fact AS f WHERE f.id = ANY (ids)))
-    ON CONFLICT DO NOTHING;
+    named := ARRAY(SELECT e.key FROM entity AS e WHERE e.tenant = asker AND e.key = ANY (thing_keys));
+    IF cardinality(named) < cardinality(thing_keys) THEN
+        INSERT INTO entity (id, tenant, key, name)
+        SELECT new.id, asker, new.key, new.name
+        FROM unnest(things, thing_keys, thing_names) AS new (id, key, name)
+        WHERE new.key NOT IN (SELECT unnest(named))
+          AND (complete OR new.id IN (SELECT f.subject FROM fact AS f WHERE f.id = ANY (ids)
+                                      UNION SELECT f.object_entity FROM fact AS f WHERE f.id = ANY (ids)))
+        ON CONFLICT DO NOTHING;
+    END IF;
     RETURN CASE WHEN complete THEN known ELSE ids END;
 END $$;
