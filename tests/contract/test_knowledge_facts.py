@@ -92,6 +92,25 @@ async def test_a_fact_stated_twice_with_the_same_id_is_stated_once(layers: Layer
         assert await layers.knowledge.state(connection, principal, [memory]) == first
 
 
+async def test_of_what_the_record_does_not_know_nothing_is_stated_and_no_thing_named(
+    layers: Layers, principal: Principal
+):
+    known, gone = (
+        layers.memory(principal, fact.sentence(), fact=fact)
+        for fact in (
+            Fact(subject="Ana", predicate="works at", object="Acme", object_is_entity=True),
+            Fact(subject="Bia", predicate="knows", object="Ana", object_is_entity=True),
+        )
+    )
+    async with layers.connections.transaction(principal) as connection:
+        await memories.insert(connection, [known])
+        outcomes = await layers.knowledge.state(connection, principal, [gone, known, known])
+        assert {outcome.id for outcome in outcomes} == {known.id}
+        cursor = await connection.execute("SELECT key FROM entity ORDER BY key")
+        assert [row[0] for row in await cursor.fetchall()] == ["acme", "ana"]
+    assert await current(layers, principal) == ["Acme"]
+
+
 async def test_a_confirmation_is_no_second_value_and_is_counted(layers: Layers, principal: Principal):
     first = await layers.state(principal, "Ana", "role", "CTO", day=-9)
     again = await layers.state(principal, "ana", "Role", "cto", day=-1)
