@@ -8,7 +8,8 @@ without them, or where `--neo4j` names none, its rows are left out and the table
   of every row that this left. Neo4j: making the graph agree with the record about them, reading the record included,
   against one UNWIND a batch that makes the same nodes and relations from rows at hand.
 - *A single fact through*: the receipt of a write-through. Postgres: against one transaction of the same rows, of every
-  table. Neo4j: against that transaction and then one MERGE of the same fact, since both stores hold it afterwards.
+  table. Neo4j: against that transaction and then one MERGE of the same fact, since both stores hold it afterwards. The
+  embedder answers at once; the vector is written in a transaction of its own, and by hand with the others.
 - *A graph told of one fact* (Neo4j): what the layer does alone, against that MERGE.
 - *Two steps from what a question names*, at the median, among 10,000 facts: against a plain query of two hops from the
   same things, without readers, intervals or expiry. In Postgres both ask within an open transaction, since a recall
