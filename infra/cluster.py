@@ -246,9 +246,12 @@ class Cluster(Redis):
             if self._in_vain != before:
                 raise RedisConnectionError("no node of the Cluster said where its slots lie")
             known = sorted({node for node in self._slots if node is not None})
+            seeds = [*self._seeds]
+            # Whoever gives up sooner than a node that hangs meets another one the next time.
             random.shuffle(known)
+            random.shuffle(seeds)
             last: Exception = RedisConnectionError("the Cluster has no nodes")
-            for node in dict.fromkeys((*known, *self._seeds, *self._nodes)):
+            for node in dict.fromkeys((*known, *seeds, *self._nodes)):
                 try:
                     async with asyncio.timeout(_NEAR):
                         [told] = await _trip(self._client(node), [("CLUSTER", "SLOTS")], raising=True)
