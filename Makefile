@@ -49,7 +49,8 @@ test: .venv/.dev-ready
 	@echo "on PostgreSQL 16, and through a PgBouncer where there is one:"
 	@LOUSA_TEST_POSTGRES=16 LOUSA_TEST_POOLER=auto $(PY) -m pytest --numprocesses=2 --dist=loadfile -k "$(NOT_OLDER)" $(OLDER)
 	@echo "on the embedded servers, all:"
-	@$(PY) -m pytest --numprocesses=2 --dist=loadfile --ignore=tests/faults/campaign/test_broken_builds.py
+	@$(PY) -m pytest --numprocesses=2 --dist=loadfile --ignore=tests/faults/campaign/test_broken_builds.py \
+		--ignore=tests/faults/test_rebuild_killed.py
 
 check: .venv/.dev-ready
 	@$(PY) -m ruff check .

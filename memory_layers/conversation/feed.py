@@ -298,6 +298,7 @@ class _Reader:
         self.number = number
         self._feed = feed
         self._subscriptions: set[Subscription] = set()
+        self._left = False
         self._task = asyncio.create_task(self._run(), name=f"feed of {execution}")
 
     def join(self, wanted: Wanted, number: int, lost: bool) -> Subscription:
@@ -308,6 +309,7 @@ class _Reader:
     def leave(self, subscription: Subscription) -> None:
         self._subscriptions.discard(subscription)
         if not self._subscriptions:
+            self._left = True
             self._feed._forget(self)  # pyright: ignore[reportPrivateUsage]  # the two are one thing
             self._task.cancel()
 
@@ -323,7 +325,7 @@ class _Reader:
     async def _run(self) -> None:
         away = 0.0
         try:
-            while True:
+            while not self._left:  # a cancellation may be lost with an answer that comes at the same moment
                 try:
                     changes = await self._feed._read(*self.board, self.number)  # pyright: ignore[reportPrivateUsage]
                     if not changes and await self._feed.last(*self.board) < self.number:

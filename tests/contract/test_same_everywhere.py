@@ -2,7 +2,7 @@
 
 A history is what agents of two sessions and a curator do: remember, state and forget facts, let things out of
 quarantine, let time pass. In between, both are asked the same: what they recall, now and as of a day gone by, which
-facts are around a thing, and how two things are connected. A store outside shows late what it was told.
+facts are around a thing, and how two things are connected.
 """
 
 from __future__ import annotations
@@ -293,7 +293,7 @@ def pair(
 
 @pytest.fixture(scope="module")
 def pinecone_64() -> Iterator[Emulator]:
-    with pytest.MonkeyPatch.context() as patch, Emulator(dimension=DIMENSIONS, delay=0.05) as emulator:
+    with pytest.MonkeyPatch.context() as patch, Emulator(dimension=DIMENSIONS) as emulator:
         patch.setenv("PINECONE_API_KEY", emulator.key)
         yield emulator
 

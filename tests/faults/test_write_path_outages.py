@@ -139,7 +139,7 @@ async def test_a_process_that_is_killed_loses_nothing_that_it_had_acknowledged(
         await writer.wait()
     outside = Principal(tenant=principal.tenant, agent="tester", session="session-1")
     async with routing(servers.redis_url, servers.postgres_url) as (_, router):
-        assert await router.caught_up(outside, timedelta(seconds=15))
+        assert await router.caught_up(outside, timedelta(seconds=40))
         found = await recorded(connections, principal)
     assert len(acknowledged) > 20
     assert {identifier: found.get(identifier) for identifier in acknowledged} == dict.fromkeys(acknowledged, 1)
