@@ -82,7 +82,7 @@ class Router:
         self._lookout = Lookout(connections, self._brake.marks)
         self._journal = Journal(connections, self._brake, self._lookout.room)
         self._context, self._knowledge = context, knowledge
-        self._debts = Debts(connections, _owed_to(connections, context, knowledge), self._unpayable)
+        self._debts = Debts(connections, _owed_to(context, knowledge), self._unpayable)
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
         self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
@@ -327,11 +327,11 @@ class Router:
             task.cancel()
 
 
-def _owed_to(connections: Connections, context: ContextLayer, knowledge: KnowledgeLayer) -> dict[str, Layer]:
+def _owed_to(context: ContextLayer, knowledge: KnowledgeLayer) -> dict[str, Layer]:
     """Whom debts are paid to, by what they are called."""
     layers: dict[str, Layer] = {"context": context}
     if isinstance(context, OutsideContextLayer):
-        layers["shown"] = ReadBack(connections, context)
+        layers["shown"] = ReadBack(context)
     if not knowledge.capabilities.transactional:
         layers["knowledge"] = knowledge
     return layers

@@ -150,8 +150,7 @@ class ReadBack:
 
     capabilities = OutsideContextLayer.capabilities
 
-    def __init__(self, connections: Connections, context: OutsideContextLayer) -> None:
-        self._connections = connections
+    def __init__(self, context: OutsideContextLayer) -> None:
         self._context = context
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:

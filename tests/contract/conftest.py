@@ -82,14 +82,14 @@ class Layers:
         await self.pay_graph(who)
         if embed:
             await self.context.put(who.tenant, kept)
-            await read_back(self.connections, self.context, who.tenant, [*kept])
+            await read_back(self.context, who.tenant, [*kept])
         return outcomes
 
     async def pay(self, who: Principal) -> None:
         """Pay what stores outside are owed."""
         owed: dict[str, Layer] = {"context": self.context}
         if isinstance(self.context, OutsideContextLayer):
-            owed["shown"] = ReadBack(self.connections, self.context)
+            owed["shown"] = ReadBack(self.context)
         while await Debts(self.connections, owed).pay([who.tenant]):
             pass
         await self.pay_graph(who)

@@ -111,10 +111,10 @@ async def opened(redis_url: str, postgres_url: str) -> AsyncGenerator[Connection
         yield connections
 
 
-async def read_back(connections: Connections, context: ContextLayer, tenant: str, kept: list[Memory]) -> None:
+async def read_back(context: ContextLayer, tenant: str, kept: list[Memory]) -> None:
     """What a store outside was given is with it alone from now on, as when its debts called `shown` are paid."""
     if isinstance(context, OutsideContextLayer):
-        back = ReadBack(connections, context)
+        back = ReadBack(context)
         while await back.put(tenant, kept):  # what is waited for happens in a server
             pass
 
