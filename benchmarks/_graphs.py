@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, LiteralString, cast
 
+import _rows
 import psycopg
 from lousa.infra.clock import SystemClock
 from lousa.infra.connections import Connections
@@ -26,7 +27,6 @@ from lousa.memory_layers.knowledge.stores import knowledge_layer
 from lousa.memory_layers.policy import table
 from lousa.memory_layers.records import TENANT, Fact, Memory, MemoryKind
 from lousa.memory_layers.router import Router
-from psycopg import sql
 from remember import Instant
 
 THINGS = 2_000
@@ -210,23 +210,6 @@ async def asked_plainly(bench: Bench, who: Principal, key: str) -> None:
         await session.execute_read(work)
 
 
-async def written(bench: Bench, who: Principal, *names: str) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of a tenant by table, every column as text."""
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for name in names:
-        source = sql.SQL("FROM {} WHERE tenant = {}").format(sql.Identifier(name), who.tenant)
-        cursor = await bench.plain.execute(sql.SQL("SELECT * {} LIMIT 0").format(source))
-        columns = [sql.SQL("{}::text").format(sql.Identifier(column.name)) for column in cursor.description or ()]
-        cursor = await bench.plain.execute(sql.SQL("SELECT {} {}").format(sql.SQL(", ").join(columns), source))
-        rows[name] = await cursor.fetchall()
-    return rows
-
-
 async def emptied(bench: Bench, who: Principal, *names: str) -> None:
-    """Take a tenant's rows out again, as only the owner of the database can; nothing of it is timed."""
-    async with bench.plain.transaction():
-        await bench.plain.execute("SET LOCAL session_replication_role = replica")
-        for name in names or (*TABLES, f"memory_vector_{Instant.fingerprint}"):
-            await bench.plain.execute(
-                sql.SQL("DELETE FROM {} WHERE tenant = {}").format(sql.Identifier(name), who.tenant)
-            )
+    """Take a tenant's rows out again, of these tables or of all that a fact has."""
+    await _rows.emptied(bench.plain, who.tenant, names or (*TABLES, f"memory_vector_{Instant.fingerprint}"))

@@ -31,7 +31,8 @@ from statistics import median
 from typing import Any
 
 import _graphs
-from _graphs import Bench, asked_plainly, emptied, opened, raw_row, somebody, stated, timed, told, written
+import _rows
+from _graphs import Bench, asked_plainly, emptied, opened, raw_row, somebody, stated, timed, told
 from lousa.infra.connections import Connection
 from lousa.infra.identity import Principal
 from lousa.memory_layers.asking import Elsewhere, ask
@@ -86,8 +87,8 @@ async def batches(bench: Bench) -> Pair:
 
 async def copied(bench: Bench, who: Principal, parts: Sequence[Sequence[Memory]]) -> float:
     """Seconds of COPY of the same rows, in as many transactions."""
-    entities = (await written(bench, who, "entity"))["entity"]
-    facts = (await written(bench, who, "fact"))["fact"]
+    entities = (await _rows.written(bench.plain, who.tenant, "entity"))["entity"]
+    facts = (await _rows.written(bench.plain, who.tenant, "fact"))["fact"]
     await emptied(bench, who, "entity", "fact")
     share = -(-len(entities) // len(parts))
 
@@ -135,7 +136,7 @@ async def through(bench: Bench) -> Pair:
             await emptied(bench, who)
             continue
         ours.append(await timed(receipt))
-        rows = await written(bench, who, *_graphs.TABLES, f"memory_vector_{Instant.fingerprint}")
+        rows = await _rows.written(bench.plain, who.tenant, *_graphs.TABLES, f"memory_vector_{Instant.fingerprint}")
         await emptied(bench, who)
 
         async def by_hand(kept: Memory = kept, rows: dict[str, list[tuple[Any, ...]]] = rows) -> None:

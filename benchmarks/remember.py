@@ -30,6 +30,7 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import _rows
 import psycopg
 from lousa.infra.clock import SystemClock
 from lousa.infra.connections import Connections
@@ -179,7 +180,7 @@ async def write_through(bench: Bench) -> Pair:
     for _ in range(WRITES):
         kept = memory(THROUGH, MemoryKind.PROCEDURAL)
         ours.append(await timed(router.remember(THROUGH, kept, operation=kept.id)))
-        rows = await written(bench, THROUGH, *TABLES, VECTORS)
+        rows = await _rows.written(bench.plain, THROUGH.tenant, *TABLES, VECTORS)
         await emptied(bench, THROUGH)
 
         async def transaction(rows: dict[str, list[tuple[Any, ...]]] = rows) -> None:
@@ -205,7 +206,7 @@ async def relay_batches(bench: Bench) -> Pair:
         await bench.relay._relay(taken)  # pyright: ignore[reportPrivateUsage]  # what its task does, once
 
     ours = await timed(relay())
-    rows = await written(bench, RELAY, *TABLES, "debt")
+    rows = await _rows.written(bench.plain, RELAY.tenant, *TABLES, "debt")
     assert all(len(found) == BATCH for found in rows.values())
     await emptied(bench, RELAY)
 
@@ -221,26 +222,9 @@ async def relay_batches(bench: Bench) -> Pair:
     return BATCH / ours, BATCH / raw
 
 
-async def written(bench: Bench, who: Principal, *names: str) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of a tenant by table, every column as text."""
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for name in names:
-        source = sql.SQL("FROM {} WHERE tenant = {}").format(sql.Identifier(name), who.tenant)
-        cursor = await bench.plain.execute(sql.SQL("SELECT * {} LIMIT 0").format(source))
-        columns = [sql.SQL("{}::text").format(sql.Identifier(column.name)) for column in cursor.description or ()]
-        cursor = await bench.plain.execute(sql.SQL("SELECT {} {}").format(sql.SQL(", ").join(columns), source))
-        rows[name] = await cursor.fetchall()
-    return rows
-
-
 async def emptied(bench: Bench, who: Principal) -> None:
-    """Take a tenant's rows out again, as only the owner of the database can; nothing of it is timed."""
-    async with bench.plain.transaction():
-        await bench.plain.execute("SET LOCAL session_replication_role = replica")
-        for name in (*TABLES, VECTORS, "debt"):
-            await bench.plain.execute(
-                sql.SQL("DELETE FROM {} WHERE tenant = {}").format(sql.Identifier(name), who.tenant)
-            )
+    """Take a tenant's rows out again."""
+    await _rows.emptied(bench.plain, who.tenant, (*TABLES, VECTORS, "debt"))
 
 
 MEASURES: dict[str, tuple[str, str, float, bool, Callable[[Bench], Awaitable[Pair]]]] = {
