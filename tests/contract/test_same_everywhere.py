@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 import lousa
 import pytest
-from elsewhere import fresh_database
+from elsewhere import fresh_database, own_redis
 from hashed import DIMENSIONS
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -269,12 +269,12 @@ def pair(
     async def opened() -> Pair:
         outside = {"vector_url": pinecone_64.url, "graph_url": neo4j_url}
 
-        async def one(name: str, database: int, **elsewhere: str) -> Runtime:
+        async def one(name: str, **elsewhere: str) -> Runtime:
             runtime = lousa.open(
                 None,
                 clock=clock,
                 home=tmp_path_factory.mktemp(name),
-                redis_url=f"{servers.redis_url}?db={database}",  # a journal belongs to one record
+                redis_url=await own_redis(servers),
                 postgres_url=await fresh_database(servers, f"lousa_{name}"),
                 embedder="hashed:embeddings",
                 consolidate=False,
@@ -283,7 +283,7 @@ def pair(
             )
             return await stack.enter_async_context(runtime)
 
-        return Pair(await one("here", 1), await one("there", 2, **outside), clock)
+        return Pair(await one("here"), await one("there", **outside), clock)
 
     try:
         yield runner.run(opened())

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 import rebuild_campaign
-from elsewhere import fresh_database
+from elsewhere import fresh_database, own_redis
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.settings import Settings
 
@@ -21,7 +21,7 @@ async def test_no_recall_is_wrong_and_no_write_lost_while_a_rebuild_is_killed(
     servers: Endpoints, tmp_path: Path, tenant: str, to: Literal["one", "two"]
 ) -> None:
     settings = Settings(
-        redis_url=servers.redis_url,
+        redis_url=await own_redis(servers),
         postgres_url=await fresh_database(servers, f"killed_{uuid4().hex[:8]}"),
         home=tmp_path,
         tenant=tenant,

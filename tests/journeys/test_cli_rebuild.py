@@ -13,7 +13,7 @@ from uuid import uuid4
 import models
 import psycopg
 import pytest
-from elsewhere import fresh_database
+from elsewhere import fresh_database, own_redis
 from lousa.infra.embedded.supervisor import Endpoints
 
 from .conftest import Ended, Lousa
@@ -28,13 +28,16 @@ def database(servers: Endpoints) -> str:
 
 
 @pytest.fixture
-def of_model(lousa: Lousa, database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ended]]:
+def of_model(
+    servers: Endpoints, lousa: Lousa, database: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Ended]]:
     """Runs a command line with an embedder, on that database without memories and vectors."""
     with psycopg.connect(database) as owner:
         owner.execute("SET search_path = lousa, public")
         owner.execute("SELECT close_vector_space(name) FROM layer_space WHERE layer = 'context'")
         owner.execute("TRUNCATE memory, memory_words, debt, fact, entity, decision, rebuild")
     monkeypatch.setenv("LOUSA_POSTGRES_URL", database)
+    monkeypatch.setenv("LOUSA_REDIS_URL", asyncio.run(own_redis(servers)))
 
     def call(model: str, *words: str) -> Ended:
         monkeypatch.setenv("LOUSA_EMBEDDER", f"models:{model}")

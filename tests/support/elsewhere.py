@@ -11,10 +11,12 @@ from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import cycle
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+import redis.asyncio
 from langchain_stores import STORES as LANGCHAIN_STORES
 from lousa.infra.connections import Connections
 from lousa.infra.embedded.supervisor import Endpoints
@@ -29,6 +31,9 @@ LATE = timedelta(milliseconds=50)
 
 EVERY_GRAPH = ("embedded", "neo4j", "neo4j_current")
 EVERY_STORE = ("embedded", "pinecone", "langchain")
+
+_NUMBERS = cycle(range(1, 16))
+"""Of the databases in a Redis server; 0 is for everybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +104,18 @@ async def fresh_database(servers: Endpoints, name: str) -> str:
     url = urlsplit(servers.postgres_url)._replace(path=f"/{name}").geturl()
     async with opened(servers.redis_url, url) as connections, connections.owner_transaction() as connection:
         await migrate(connection)
+    return url
+
+
+async def own_redis(servers: Endpoints) -> str:
+    """The address of an empty database in the same Redis server.
+
+    A journal belongs to one record: where two databases share a Redis, the relay of one commits what a test of the
+    other left waiting.
+    """
+    url = f"{servers.redis_url}?db={next(_NUMBERS)}"
+    async with redis.asyncio.Redis.from_url(url) as client:
+        await client.flushdb()
     return url
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import lousa
 import pytest
-from elsewhere import fresh_database
+from elsewhere import fresh_database, own_redis
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import ServerUnavailable
 from lousa.infra.settings import Settings
@@ -28,9 +28,9 @@ PLACES = ("Recife", "Olinda", "Natal", "Belém", "São Paulo", "Curitiba")
 class World:
     """A database of a test's own, and the graph that a program may be told of."""
 
-    def __init__(self, servers: Endpoints, postgres_url: str, graph_url: str, home: Path, tenant: str) -> None:
+    def __init__(self, redis_url: str, postgres_url: str, graph_url: str, home: Path, tenant: str) -> None:
         self._given: dict[str, Any] = {
-            "redis_url": servers.redis_url,
+            "redis_url": redis_url,
             "postgres_url": postgres_url,
             "home": home,
             "tenant": tenant,
@@ -55,7 +55,7 @@ class World:
 @pytest.fixture
 async def world(servers: Endpoints, neo4j_url: str, tmp_path: Path, tenant: str) -> World:
     url = await fresh_database(servers, f"moves_{uuid4().hex[:8]}")
-    return World(servers, url, neo4j_url, tmp_path, tenant)
+    return World(await own_redis(servers), url, neo4j_url, tmp_path, tenant)
 
 
 def outside(runtime: Runtime) -> OutsideKnowledgeLayer:

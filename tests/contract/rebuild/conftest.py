@@ -14,7 +14,7 @@ import lousa
 import models
 import psycopg
 import pytest
-from elsewhere import fresh_database
+from elsewhere import fresh_database, own_redis
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.settings import Settings
 from lousa.memory_layers import embedding
@@ -80,7 +80,7 @@ async def world(servers: Endpoints, database: str, tmp_path: Path, tenant: str) 
             "SELECT mirror_debts(false), close_vector_space(name) FROM layer_space WHERE layer = 'context'"
         )
         await owner.execute("TRUNCATE memory, memory_words, debt, fact, entity, decision, rebuild")
-    return World(servers.redis_url, database, tmp_path, tenant)
+    return World(await own_redis(servers), database, tmp_path, tenant)
 
 
 @pytest.fixture(autouse=True)
