@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..memory_layers.knowledge.postgres import KnowledgeLayer
     from ..memory_layers.recall import Recaller
     from ..memory_layers.router import Router
+    from .llm import Model
     from .ownership import Life
 
 
@@ -38,3 +39,4 @@ class Services:
     context: ContextLayer
     knowledge: KnowledgeLayer
     life: Life
+    model: Model | None = None

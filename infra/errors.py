@@ -14,6 +14,7 @@ a value and never passes through here.
     │   ├── Overloaded           more is owed than may be: the write was refused before it was accepted
     │   └── HomeInUse            another version or another owner holds this home
     ├── SchemaMismatch           the database is newer than this program, or belongs to another embedder (exit code 6)
+    ├── ModelFailed              a language model gave no answer that can be used; what was asked about is as it was
     ├── Stale                    a fencing token was overtaken: somebody else runs this task now
     ├── ExecutionBusy            another living process runs this execution
     ├── TaskFailed               reading the value of a task that has none
@@ -79,6 +80,14 @@ class SchemaMismatch(LousaError):
     """The stored schema or embedding model is not the one this program knows."""
 
     exit_code = 6
+
+
+class ModelFailed(LousaError):
+    """A language model gave no answer that can be used. `kind` is the reason in a word or two, for counting."""
+
+    def __init__(self, message: str, *, kind: str = "away") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class Stale(LousaError):

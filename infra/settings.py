@@ -41,6 +41,8 @@ class Settings(BaseSettings):
     """How the embedded Valkey syncs; `everysec` is faster and may lose its last second."""
     embedder: str = "e5"
     """`e5`, `use`, or `module:factory` of any LangChain Embeddings."""
+    model: str | None = None
+    """`module:factory` of any LangChain chat model; without it everything is done without one."""
     tenant: str = "default"
     """Who owns the data when the caller names nobody."""
     deadline: timedelta = timedelta(seconds=2)

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+from ..agents import llm
 from ..agents.ownership import Life
 from ..agents.pipeline import Pipeline
 from ..agents.progress import Listener
@@ -218,6 +219,7 @@ async def open(
 
 async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitStack) -> Runtime:
     clock = given or SystemClock()
+    model = llm.load(settings.model)
     connections = await connected(settings, stack)
     life = Life(settings.home / "lives")
     await life.start(stack)
@@ -253,6 +255,7 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
         context=context,
         knowledge=knowledge,
         life=life,
+        model=model,
     )
     return Runtime(settings, services, consolidation)
 
