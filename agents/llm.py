@@ -11,17 +11,26 @@ whose message never holds what was said. Whether an answer is any good is for wh
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from importlib import import_module
 from typing import Protocol, cast
 
 from ..infra.errors import ModelFailed, SettingsError
+from ..memory_layers.records import Json
 
 PATIENCE = timedelta(seconds=60)
 """How long one answer may take."""
 _BROKEN_OFF = frozenset({"length", "max_tokens", "content_filter", "safety", "refusal"})
 """How an answer ended that is not whole, in the words of the providers."""
+
+
+def _no_number(name: str) -> Json:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 class Chat(Protocol):
@@ -44,19 +53,61 @@ class Model:
         Raises:
             ModelFailed: it was away, too slow, or gave no whole answer.
         """
+        return self._text(await self._answer(self.chat, system, said))
+
+    async def fill(self, system: str, said: str, form: Mapping[str, Json]) -> Json:
+        """Its answer as JSON of the shape that `form`, a JSON schema, describes. A model that can be held to a form is;
+        what others say is read. Whether the answer has that shape is for the caller to see.
+
+        Raises:
+            ModelFailed: as `ask`, or what it answered is no JSON.
+        """
+        held = self._held_to(form)
+        if held is None:
+            return self._json(await self.ask(system, said))
+        answer = await self._answer(held, system, said)
+        told = cast(Mapping[str, object], answer) if isinstance(answer, Mapping) else {"parsed": answer}
+        if told.get("parsed") is not None:
+            return cast(Json, told["parsed"])
+        raw = told.get("raw")
+        if (why := _broken_off(raw)) is not None:
+            raise ModelFailed(f"{self.name} did not answer to the end: {why}", kind="broken off")
+        return self._json(self._text(raw))
+
+    def _held_to(self, form: Mapping[str, Json]) -> Chat | None:
+        """The model as LangChain holds it to a form; None where that is not made for it."""
+        hold = getattr(self.chat, "with_structured_output", None)
+        if hold is None:
+            return None
+        try:
+            return cast(Chat, hold(dict(form), include_raw=True))
+        except NotImplementedError:
+            return None
+
+    async def _answer(self, chat: Chat, system: str, said: str) -> object:
         try:
             async with asyncio.timeout(self._within):
-                message = await self.chat.ainvoke([("system", system), ("human", said)])
+                message = await chat.ainvoke([("system", system), ("human", said)])
         except TimeoutError as error:
             raise ModelFailed(f"{self.name} gave no answer within {self._within:g} s", kind="late") from error
         except Exception as error:  # whatever a provider's client raises
             raise ModelFailed(f"{self.name} failed: {type(error).__name__}", kind="away") from error
         if (why := _broken_off(message)) is not None:
             raise ModelFailed(f"{self.name} did not answer to the end: {why}", kind="broken off")
+        return message
+
+    def _text(self, message: object) -> str:
         text = message if isinstance(message, str) else str(getattr(message, "text", ""))
         if not text.strip():
             raise ModelFailed(f"{self.name} answered nothing", kind="empty")
         return text
+
+    def _json(self, text: str) -> Json:
+        """The first whole JSON object of a text; models like to say something around it."""
+        try:
+            return cast(Json, _DECODER.raw_decode(text, text.index("{"))[0])
+        except (ValueError, RecursionError) as error:
+            raise ModelFailed(f"{self.name} answered in no JSON that is whole", kind="no JSON") from error
 
 
 def _broken_off(message: object) -> str | None:
