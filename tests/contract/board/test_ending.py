@@ -46,8 +46,8 @@ async def test_a_board_that_is_over_leaves_no_key_behind(
     audit = BoardAudit(connections, room.feed, kept=timedelta(seconds=1))
     await audit.round()
     left = await lives(connections, principal)
-    assert all(0 < left[key] <= 1000 for key in left), left
-    async with asyncio.timeout(10):
+    assert all(left[key] <= 1000 and left[key] != -1 for key in left), left  # on a slow machine some are gone by now
+    async with asyncio.timeout(30):
         while set((await lives(connections, principal)).values()) != {-2}:  # noqa: ASYNC110  # a server's own clock
             await asyncio.sleep(0.05)
 
