@@ -116,7 +116,12 @@ def with_trust(memory: Memory, trust: float) -> Memory:
 
 def instructs(memory: Memory) -> bool:
     """Whether it reads as an instruction to an assistant rather than as something to know."""
-    return _INSTRUCTIONS.search(folded(memory.text)) is not None
+    return commands(memory.text)
+
+
+def commands(text: str) -> bool:
+    """Whether a text reads as an instruction to an assistant, whoever said it."""
+    return _INSTRUCTIONS.search(folded(text)) is not None
 
 
 def check_decision(question: object, outcome: Json, reasons: object, evidence: object) -> None:

@@ -217,6 +217,15 @@ WHERE tenant = current_tenant() AND session = %(session)s
        OR (occurred_at, recorded_at) < (SELECT occurred_at, recorded_at FROM transcript WHERE id = %(before)s))
 ORDER BY occurred_at DESC, recorded_at DESC LIMIT %(limit)s
 
+-- turns_since: Those of a session that are not known, oldest first; from the turn on that was said at `since`.
+SELECT id, session, execution, agent, role, body, occurred_at
+FROM transcript
+WHERE tenant = current_tenant() AND session = %(session)s
+  AND (%(since)s::timestamptz IS NULL OR occurred_at > %(since)s
+       OR (occurred_at = %(since)s AND recorded_at >= (SELECT recorded_at FROM transcript WHERE id = %(first)s)))
+  AND id <> ALL (%(known)s::uuid[])
+ORDER BY occurred_at, recorded_at, id LIMIT %(limit)s
+
 -- insert_decisions: What was decided, beside the memory of it; nothing is a decision too, and JSON's null is no missing
 -- value.
 INSERT INTO decision (id, tenant, execution, agent, question, outcome, reasons, evidence, decided_at)
