@@ -59,6 +59,7 @@ class Remembering:
         value: Json = None,
         category: str | None = None,
         subject: str | None = None,
+        speaker: str | None = None,
         source: Source = "agent",
         trust: float | None = None,
         occurred_at: datetime | None = None,
@@ -70,6 +71,8 @@ class Remembering:
         """Keep `text` as a memory of that kind, seen as far as `scope` says.
 
         `subject` names the person it is about, so that it can be erased. `trust` (0…1) defaults to that of the source.
+        `speaker` says who said it, word for word: it is then a turn of the session's conversation, in the order of
+        `occurred_at`, and is found with the turns beside it.
         """
         parsed = MemoryKind.parse(kind)
         if parsed in (MemoryKind.FACT, MemoryKind.DECISION):
@@ -83,6 +86,7 @@ class Remembering:
             value=value,
             category=category,
             subject=subject,
+            speaker=speaker,
             source=source,
             trust=trust,
             occurred_at=occurred_at,
@@ -251,6 +255,7 @@ class Remembering:
         fact: Fact | None = None,
         category: str | None = None,
         subject: str | None = None,
+        speaker: str | None = None,
         source: Source = "agent",
         trust: float | None = None,
         occurred_at: datetime | None = None,
@@ -276,6 +281,7 @@ class Remembering:
             fact=fact,
             category=category,
             subject=subject,
+            speaker=speaker,
             source=source,
             trust=TRUST[source] if trust is None else trust,
             occurred_at=now if occurred_at is None else occurred_at,

@@ -89,7 +89,7 @@ def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) 
     if not isinstance(metadata, Mapping):
         raise BadInput(f"metadata is a dict, got {shape.shown(metadata)}")
     _check_json("metadata", dict(cast(Mapping[str, Json], metadata)), LARGEST_METADATA)
-    for what in ("category", "subject"):
+    for what in ("category", "subject", "speaker"):
         _check_name(what, getattr(memory, what))
     trust = shape.share("trust", memory.trust)
     return with_trust(

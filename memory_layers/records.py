@@ -130,6 +130,8 @@ class Fact:
 class Memory:
     """One durable record. `id` is a UUIDv7; `trust` lies in 0…1; `scope` names who may see it besides `owner`.
 
+    `speaker`: who said it, which makes it a turn of the conversation that its session is.
+
     `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on.
     """
 
@@ -145,6 +147,7 @@ class Memory:
     fact: Fact | None = None
     category: str | None = None
     subject: str | None = None
+    speaker: str | None = None
     source: Source = "agent"
     trust: float = TRUST["agent"]
     status: Status = "live"
@@ -176,6 +179,7 @@ class Hit:
     status: Status
     occurred_at: datetime
     value: Json = None
+    speaker: str | None = None
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     also: tuple[UUID, ...] = ()
     via: tuple[str, ...] = ()

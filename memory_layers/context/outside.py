@@ -75,7 +75,7 @@ class OutsideContextLayer(ContextLayer):
         live = await self.at_hand(tenant, [memory.id for memory in memories])
         known = {identifier: vector for identifier, vector in live.items() if vector is not None}
         if new := [memory for memory in memories if memory.id in live.keys() - known.keys()]:
-            vectors = _halved(await self._embedded([memory.text for memory in new]))
+            vectors = _halved(await self._embedded(await self.told(tenant, new)))
             held = await self._hold(tenant, new, vectors)
             known |= {memory.id: vector for memory, vector in zip(new, vectors, strict=True) if memory.id in held}
         if sent := [memory for memory in memories if memory.id in known]:

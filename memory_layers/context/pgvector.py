@@ -39,10 +39,12 @@ from ...infra.sql import load_queries
 from ..asking import Elsewhere, Packed, Part, ask, candidates, numbers, texts, united
 from ..contract import Candidate, Capabilities, Layer, Query
 from ..embedding import Embedder
+from ..execution.memories import folded
 from ..records import Json, Memory
 from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
+from .spoken import Before, embedded, indexed, names
 from .terms import terms
 
 if TYPE_CHECKING:
@@ -240,7 +242,7 @@ class ContextLayer:
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Embed memories and hold words and vectors of those that are live by then; what was owed is paid with it."""
         if memories:
-            vectors = await self._embedded([memory.text for memory in memories])
+            vectors = await self._embedded(await self.told(tenant, memories))
             await self.here(lambda: self._hold(tenant, memories, vectors))
         return ()
 
@@ -262,6 +264,15 @@ class ContextLayer:
             cursor = await connection.execute(self._writing("put"), parameters)
             return {row[0] for row in await cursor.fetchall()}
 
+    async def told(self, tenant: str, memories: Sequence[Memory]) -> list[str]:
+        """The texts that are embedded: of a turn, behind the one before it."""
+        before: dict[UUID, Before] = {}
+        if turns := [memory.id for memory in memories if memory.speaker is not None]:
+            async with self._connections.system_transaction(tenant) as connection:
+                cursor = await connection.execute(QUERIES["before"], {"ids": turns})
+                before = {row[0]: Before(row[1], row[2]) for row in await cursor.fetchall()}
+        return [embedded(memory, before.get(memory.id)) for memory in memories]
+
     async def _embedded(self, texts: Sequence[str]) -> Vectors:
         """Batches take turns, so that one is written while the next is embedded; a lone text waits for none."""
         async with self._batches if len(texts) > 1 else nullcontext():
@@ -275,8 +286,17 @@ class ContextLayer:
             if read > _AT_A_STRETCH:
                 read = 0
                 await asyncio.sleep(0)  # whatever else waits for the event loop has its turn
-            lexemes, rest = self._lexicon.read(memory.text)
-            rows.append({"id": str(memory.id), "lexemes": [*lexemes], "rest": rest})
+            lexemes, rest = self._lexicon.read(indexed(memory))
+            speaker = None if memory.speaker is None else folded(memory.speaker)
+            rows.append(
+                {
+                    "id": str(memory.id),
+                    "lexemes": [*lexemes],
+                    "rest": rest,
+                    "speaker": speaker,
+                    "names": [*names(memory.text)],
+                }
+            )
         return JsonParameter(rows, dumps=_JSON.encode)
 
     async def remove(self, connection: Connection, ids: Collection[UUID]) -> None:

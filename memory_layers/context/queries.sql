@@ -1,13 +1,36 @@
--- index_words: Words of memories that are live in the record and have none; of each the lexemes that are known, and the
--- rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
-INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
-SELECT m.id, m.tenant, m.scope, m.owner, m.session, m.execution, m.readers, m.reader_roles, m.kind,
-       array_to_tsvector(new.lexemes) || stems(new.rest)
-FROM json_to_recordset(%(rows)s) AS new (id uuid, lexemes text[], rest text)
-CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
-                    WHERE id = new.id AND status IN ('live', 'contested') OFFSET 0) AS m
-WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = new.id) = 0
+-- index_words: Words and names of memories that are live in the record and have none; of each the lexemes that are known,
+-- and the rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
+WITH new AS MATERIALIZED (
+    SELECT m.*, given.lexemes, given.rest, given.speaker, given.names
+    FROM json_to_recordset(%(rows)s) AS given (id uuid, lexemes text[], rest text, speaker text, names text[])
+    CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
+                               occurred_at, recorded_at FROM memory
+                        WHERE id = given.id AND status IN ('live', 'contested') OFFSET 0) AS m
+    WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = given.id) = 0
+), named AS (
+    INSERT INTO memory_name (tenant, name, id) SELECT tenant, unnest(names), id FROM new ON CONFLICT DO NOTHING
+)
+INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words,
+                          speaker, said_at, told_at)
+SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, array_to_tsvector(lexemes) || stems(rest),
+       speaker, occurred_at, recorded_at
+FROM new
 ON CONFLICT (id) DO NOTHING
+
+-- before: Of turns, the one that was said before it in its session and is for the same circle, unless long before.
+SELECT m.id, earlier.speaker, earlier.text
+FROM memory AS m
+CROSS JOIN LATERAL (
+    SELECT b.speaker, b.text FROM memory_words AS w
+    CROSS JOIN LATERAL (SELECT * FROM memory WHERE id = w.id AND status IN ('live', 'contested') OFFSET 0) AS b
+    WHERE w.tenant = current_tenant() AND w.session = m.session AND w.speaker IS NOT NULL
+      AND (w.said_at, w.told_at, w.id) < (m.occurred_at, m.recorded_at, m.id)
+      AND w.said_at > m.occurred_at - interval '1 hour'
+      AND (w.scope, w.readers, w.reader_roles) = (m.scope, m.readers, m.reader_roles)
+      AND (m.scope NOT IN ('private', 'hierarchical') OR w.owner = m.owner)
+    ORDER BY w.said_at DESC, w.told_at DESC, w.id DESC LIMIT 1
+) AS earlier
+WHERE m.id = ANY (%(ids)s) AND m.speaker IS NOT NULL
 
 -- stems: The stems of some pieces of text.
 SELECT piece, tsvector_to_array(stems(piece)) FROM unnest(%(pieces)s::text[]) AS piece
@@ -17,13 +40,13 @@ SELECT piece, tsvector_to_array(stems(piece)) FROM unnest(%(pieces)s::text[]) AS
 WITH given AS MATERIALIZED (
     SELECT * FROM ROWS FROM (
         unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
-        json_to_recordset(%(rows)s) AS (lexemes text[], rest text)
-    ) AS given (id, vector, lexemes, rest) ORDER BY id
+        json_to_recordset(%(rows)s) AS (lexemes text[], rest text, speaker text, names text[])
+    ) AS given (id, vector, lexemes, rest, speaker, names) ORDER BY id
 ), live AS MATERIALIZED (
-    SELECT given.vector, given.lexemes, given.rest, m.*
+    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.names, m.*
     FROM given
-    CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind FROM memory
-                        WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
+    CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, occurred_at,
+                               recorded_at FROM memory WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
 ), paid AS (
     -- As they were when the record was read: one that is raised at this moment, because a memory comes back, stays.
     DELETE FROM debt USING debt AS seen
@@ -31,11 +54,16 @@ WITH given AS MATERIALIZED (
       AND debt.tenant = seen.tenant AND debt.memory = seen.memory AND debt.layer = seen.layer
       AND debt.revision = seen.revision
 ), words AS (
-    INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words)
+    INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words, speaker,
+                              said_at, told_at)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-           array_to_tsvector(lexemes) || stems(rest)
+           array_to_tsvector(lexemes) || stems(rest), speaker, occurred_at, recorded_at
     FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
     ON CONFLICT (id) DO NOTHING
+), named AS (
+    INSERT INTO memory_name (tenant, name, id) SELECT tenant, unnest(names), id FROM live
+    WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
+    ON CONFLICT DO NOTHING
 ), vectors AS (
     INSERT INTO {table} (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, embedding)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, vector FROM live
@@ -81,8 +109,8 @@ SELECT m.id FROM memory m
 WHERE m.id = ANY (%(ids)s) AND m.status IN ('live', 'contested')
   AND NOT (EXISTS (SELECT FROM memory_words w WHERE w.id = m.id) AND EXISTS (SELECT FROM {table} v WHERE v.id = m.id))
 
--- clear_words: A tenant's words.
-DELETE FROM memory_words
+-- clear_words: A tenant's words and names.
+WITH names AS (DELETE FROM memory_name) DELETE FROM memory_words
 
 -- clear_vectors: A tenant's vectors of this model.
 DELETE FROM {table}

@@ -164,7 +164,7 @@ def content_key(memory: Memory) -> bytes:
             circle = [memory.owner, *sorted(memory.scope.readers), "", *sorted(memory.scope.roles)]
         case ScopeKind.TENANT:
             circle = []
-    parts: Json = [
+    parts: list[Json] = [
         memory.kind,
         memory.scope.kind,
         [*circle],
@@ -174,6 +174,8 @@ def content_key(memory: Memory) -> bytes:
         memory.subject,
         dict(memory.metadata),
     ]
+    if memory.speaker is not None:  # a turn is an event: said twice, it is two
+        parts += [memory.speaker, memory.occurred_at.isoformat()]
     return hashlib.sha256(_SORTED_JSON.encode(parts).encode()).digest()
 
 
@@ -206,6 +208,7 @@ def to_json(memory: Memory) -> dict[str, Json]:
         "fact": fact_to_json(memory.fact),
         "category": memory.category,
         "subject": memory.subject,
+        "speaker": memory.speaker,
         "source": memory.source,
         "trust": memory.trust,
         "status": memory.status,
@@ -228,6 +231,7 @@ def from_json(stored: _Row) -> Memory:
         "recorded_at": _moment(stored["recorded_at"]),
         "expires_at": _moment(stored["expires_at"]),
         "sources": [UUID(source) for source in stored["sources"]],
+        "speaker": stored.get("speaker"),  # journaled by a version that knew of none
     }
     return _memory(row)
 
@@ -251,6 +255,7 @@ def _memory(row: _Row) -> Memory:
         fact=fact_from_json(row["fact"]),
         category=row["category"],
         subject=row["subject"],
+        speaker=row["speaker"],
         source=row["source"],
         trust=row["trust"],
         status=row["status"],

@@ -3,19 +3,19 @@
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(rows)s) AS given (
         id uuid, scope text, owner text, session text, execution uuid, readers text[], reader_roles text[], kind text,
-        text text, value jsonb, fact jsonb, category text, subject text, source text, trust real, status text,
+        text text, value jsonb, fact jsonb, category text, subject text, speaker text, source text, trust real, status text,
         occurred_at timestamptz, recorded_at timestamptz, valid_from timestamptz, expires_at timestamptz,
         content_key bytea, sources uuid[], metadata jsonb, owed boolean
     )
 ), held AS (
     INSERT INTO memory AS known (
         id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-        source, trust, status, occurred_at, recorded_at, valid_from, expires_at, confirmed_at, content_key, sources,
-        metadata
+        speaker, source, trust, status, occurred_at, recorded_at, valid_from, expires_at, confirmed_at, content_key,
+        sources, metadata
     )
     SELECT id, current_tenant(), scope, owner, session, execution, readers, reader_roles, kind, text, value, fact,
-        category, subject, source, trust, status, occurred_at, recorded_at, valid_from, expires_at, recorded_at,
-        content_key, sources, metadata
+        category, subject, speaker, source, trust, status, occurred_at, recorded_at, valid_from, expires_at,
+        recorded_at, content_key, sources, metadata
     FROM given
     WHERE (SELECT count(*) FROM tombstone WHERE tombstone.tenant = current_tenant() AND tombstone.id = given.id) = 0
     ON CONFLICT (tenant, content_key) WHERE status = 'live' AND kind NOT IN ('fact', 'decision') DO UPDATE SET
@@ -36,7 +36,7 @@ SELECT id, content_key FROM held
 
 -- fetch_memories: What a recall may bring back; row-level security decides who sees it, this what is valid.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
     doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = ANY (%(ids)s)
@@ -50,7 +50,7 @@ WHERE id = ANY (%(ids)s)
 
 -- standing_memories: All of some kinds that the caller may see and that hold now, the newest confirmed first.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
     doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE tenant = current_tenant() AND kind = ANY (%(kinds)s) AND status IN ('live', 'contested')
@@ -59,14 +59,14 @@ ORDER BY confirmed_at DESC, id DESC
 
 -- get_memories: Whatever its status, for those who may see it.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
     doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = ANY (%(ids)s)
 
 -- lock_memory: One memory, held until the transaction ends, so that two changes of its status take turns.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
     doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = %(id)s

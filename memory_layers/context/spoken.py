@@ -1,0 +1,95 @@
+"""What a memory is found by: the text that is indexed and the text that is embedded, and the names in it.
+
+A standalone memory is found by its text alone. A turn of a conversation (it has a speaker) says little by itself: its
+words are indexed with who said it and on which day, and it is embedded behind the turn before it, as a reader would
+meet it.
+
+A name is a run of words that begin with a capital, or hold a digit behind one; at the beginning of a sentence one word
+is none, unless it stands elsewhere in the text too. Names are compared folded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..execution.memories import folded
+from ..records import Memory
+from .terms import STOP_WORDS
+
+MOST_NAMES = 40
+_MONTHS = (
+    "January janeiro",
+    "February fevereiro",
+    "March março",
+    "April abril",
+    "May maio",
+    "June junho",
+    "July julho",
+    "August agosto",
+    "September setembro",
+    "October outubro",
+    "November novembro",
+    "December dezembro",
+)
+_LONGEST_NAME = 100
+_WORD = r"[^\W\d_](?:[\w'’&]|[-.](?=\w))*"
+_CAPITAL = r"(?=[^\W\d_])(?![a-zà-öø-ÿ])" + _WORD
+# Small words that stand between two parts of a name, in both languages.
+_RUN = re.compile(rf"{_CAPITAL}(?: (?:(?:of|the|for|de|da|do|das|dos|del|von|van|der) ){{0,2}}{_CAPITAL}| \d+)*")
+_SENTENCE = re.compile(r"(?:^|[.!?:;…\n]['\")\]]*\s+|[“\"(\[])$")
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The turn before a turn."""
+
+    speaker: str
+    text: str
+
+
+def indexed(memory: Memory) -> str:
+    """The text whose words a memory is found by."""
+    if memory.speaker is None:
+        return memory.text
+    day = memory.occurred_at
+    return f"{memory.speaker}: {memory.text}\n{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def embedded(memory: Memory, before: Before | None = None) -> str:
+    """The text whose likeness a memory is found by."""
+    if memory.speaker is None:
+        return memory.text
+    said = f"{memory.speaker}: {memory.text}"
+    return said if before is None else f"{before.speaker}: {before.text}\n{said}"
+
+
+def names(text: str) -> list[str]:
+    """The names in a text, folded, each once, in the order in which they appear."""
+    found: dict[str, None] = {}
+    doubtful: list[str] = []
+    for start, run in _runs(text):
+        name = folded(run).strip(" .'’&-")
+        if not name or len(name) > _LONGEST_NAME or name in STOP_WORDS or len(name) < 2:
+            continue
+        if " " not in name and _SENTENCE.search(text, max(0, start - 4), start):
+            doubtful.append(name)
+        else:
+            found[name] = None
+    for name in doubtful:
+        if any(name in other.split(" ") for other in found):
+            found[name] = None
+    return list(found)[:MOST_NAMES]
+
+
+def _runs(text: str) -> Iterator[tuple[int, str]]:
+    """Runs of capitalised words; a function word that begins a sentence is no part of one, but São Paulo's is."""
+    for match in _RUN.finditer(text):
+        words = match.group().split(" ")
+        start = match.start()
+        while words and (first := folded(words[0])) != "sao" and first.split("'")[0].split("’")[0] in STOP_WORDS:
+            start += len(words[0]) + 1
+            words.pop(0)
+        if words:
+            yield start, " ".join(words)
