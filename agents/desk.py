@@ -189,6 +189,9 @@ class Desk(Remembering):
                 body=turn.body,
                 occurred_at=turn.at,
                 execution=self.execution,
+                calls=turn.calls,
+                answers=turn.answers,
+                source=turn.source,
             )
             for turn in turns
         ]

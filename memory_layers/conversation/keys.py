@@ -84,6 +84,11 @@ def window_keys(tenant: str, session: str) -> tuple[str, str]:
     return prefix + "turns", prefix + "ids"
 
 
+def summary_key(tenant: str, session: str) -> str:
+    """The summary and the topics of a session; in the slot of its window."""
+    return f"lousa:window:{{{part(tenant)}/{part(session)}}}:summary"
+
+
 def journal_key(tenant: str) -> str:
     """The journal of a tenant: acknowledged writes that are not yet in their layers."""
     return f"lousa:journal:{{{part(tenant)}}}"

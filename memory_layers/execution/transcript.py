@@ -17,7 +17,7 @@ from psycopg.types.json import Json as JsonParameter
 from ...infra.connections import Connections
 from ...infra.identity import Principal
 from ...infra.sql import load_queries
-from ..records import Json
+from ..records import Json, Source
 
 _QUERIES = load_queries(__package__ or "")
 
@@ -26,7 +26,8 @@ _QUERIES = load_queries(__package__ or "")
 class TranscriptTurn:
     """One turn as it is kept: `role` says whose it was (user, assistant, tool, …).
 
-    `calls` are the ids of the tool calls it made, `answers` the id of the call whose result it is.
+    `calls` are the ids of the tool calls it made, `answers` the id of the call whose result it is; `source` says where
+    it comes from, if its role does not.
     """
 
     id: UUID
@@ -37,6 +38,7 @@ class TranscriptTurn:
     execution: UUID | None = None
     calls: tuple[str, ...] = ()
     answers: str | None = None
+    source: Source | None = None
 
 
 class Transcript:
@@ -60,6 +62,19 @@ class Transcript:
             await c.execute(_QUERIES["last_turns"], parameters)
             return [_turn(row) for row in reversed(await c.fetchall())]
 
+    async def since(
+        self, principal: Principal, at: tuple[datetime, UUID] | None, limit: int, *, known: Sequence[UUID] = ()
+    ) -> list[TranscriptTurn]:
+        """The oldest turns of the principal's session that are not `known`, oldest first.
+
+        From the beginning, or from the turn on that is named by when it was said and its id.
+        """
+        since, first = at or (None, None)
+        parameters = {"session": principal.session, "limit": limit, "since": since, "first": first, "known": [*known]}
+        async with self._connections.transaction(principal) as connection, connection.cursor(row_factory=dict_row) as c:
+            await c.execute(_QUERIES["turns_since"], parameters)
+            return [_turn(row) for row in await c.fetchall()]
+
 
 def _row(principal: Principal, turn: TranscriptTurn) -> dict[str, Json]:
     return {
@@ -68,7 +83,12 @@ def _row(principal: Principal, turn: TranscriptTurn) -> dict[str, Json]:
         "execution": str(turn.execution) if turn.execution else None,
         "agent": turn.agent,
         "role": turn.role,
-        "body": {"said": turn.body, "calls": [*turn.calls], "answers": turn.answers},
+        "body": {
+            "said": turn.body,
+            "calls": [*turn.calls],
+            "answers": turn.answers,
+            **({} if turn.source is None else {"source": turn.source}),
+        },
         "occurred_at": turn.occurred_at.isoformat(),
     }
 
@@ -84,4 +104,5 @@ def _turn(row: Mapping[str, Any]) -> TranscriptTurn:
         execution=row["execution"],
         calls=tuple(body["calls"]),
         answers=body["answers"],
+        source=body.get("source"),
     )

@@ -99,6 +99,25 @@ async def test_a_window_never_splits_a_call_from_its_result(room: Any) -> None:
     ]
 
 
+async def test_a_window_of_calls_begins_where_the_last_of_them_begin(room: Any) -> None:
+    window = window_of(room, Transcript())
+    assert await window.last_calls(1) == []
+    for turn in (
+        Turn(role="user", body="q"),
+        Turn(role="assistant", body="call", calls=("1",)),
+        Turn(role="tool", body="r1", answers="1"),
+        Turn(role="assistant", body="calls", calls=("2", "3")),
+        Turn(role="tool", body="r3", answers="3"),
+        Turn(role="tool", body="r2", answers="2", source="web"),
+        Turn(role="assistant", body="a"),
+    ):
+        await window.append(turn)
+    shown = [said(await window.last_calls(count)) for count in (1, 2, 3, 9)]
+    two = ["calls", "r3", "r2", "a"]
+    assert shown == [two, two, ["call", "r1", *two], ["q", "call", "r1", *two]]
+    assert [turn.source for turn in await window.last(4)] == [None, None, "web", None]
+
+
 async def test_a_window_of_tokens_stays_within_them(room: Any) -> None:
     window = window_of(room, Transcript())
     for body in ("aaaa", "bbb", "cc", "d"):
@@ -149,6 +168,13 @@ async def test_a_large_turn_comes_back_whole(room: Any) -> None:
 
 async def test_a_window_of_nothing_is_refused(room: Any) -> None:
     window = window_of(room, Transcript())
-    for call in (window.last(0), window.last_tokens(0, lambda _: 1), window.append(Turn(role="", body=1))):
+    unheard: Any = "rumour"
+    for call in (
+        window.last(0),
+        window.last_tokens(0, lambda _: 1),
+        window.last_calls(0),
+        window.append(Turn(role="", body=1)),
+        window.append(Turn(role="user", body=1, source=unheard)),
+    ):
         with pytest.raises(BadInput):
             await call
