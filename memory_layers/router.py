@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
@@ -126,6 +126,28 @@ class Router:
             receipt = await self._through(principal, admitted, operation, along)
             await self._brake.held(share, "through")
             return receipt
+
+    async def derive(self, principal: Principal, memories: Sequence[Memory], along: Along) -> list[Receipt]:
+        """Write what a job derived, for `principal`, from other memories: all, with what is done `along`, or nothing.
+
+        Each is written under its own id as its operation; a repeat gets the first answers.
+
+        Raises:
+            BadInput: one of them cannot be written as it is.
+            Overloaded, ServerUnavailable: nothing was done.
+        """
+        now = self._clock.now()
+        writes = [Write(operation=one.id, memory=guard.admit(principal, one, one.id, now)) for one in memories]
+        for kind in {write.memory.kind for write in writes}:
+            await self._room(principal.tenant, self._policy[kind])
+        outcomes = await self._committer.commit(
+            lambda: self._connections.system_transaction(principal.tenant, pipelined=True),
+            principal,
+            writes,
+            along=along,
+        )
+        self._debts.incurred.set()
+        return [self._receipt(principal, outcome) for outcome in outcomes]
 
     async def forget(self, principal: Principal, memory: UUID, reason: str, operation: UUID) -> Receipt:
         """Withdraw a memory, committed or still on its way: no recall brings it back.

@@ -1,0 +1,110 @@
+"""Whether a text bears out what a model says of it: the words, the names, the numbers, a no that is a no.
+
+Everything is compared folded, without case and accents, as tokens: words, numbers with their sign, currency signs. A
+quotation has to be there token by token; a name or a value as well. A sentence in the model's own words has to be made
+of the text's: most of its words, by their beginnings, and all that is a name or a number. So an answer in another
+language, or about something else, is not borne out, whatever it claims to quote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from ..memory_layers.execution.memories import folded
+
+Language = Literal["pt", "en"]
+
+SHARE = 0.5
+"""The part of a sentence's words that have to be the text's."""
+_TOKEN = re.compile(r"(?<![\w.,:/-])-\d+(?:[.,:/]\d+)*|\d+(?:[.,:/]\d+)*|[^\W\d]\w*[+#]*|[$€£¥%]")
+_BEGINNING = 4
+_NAME = re.compile(r"(?<=[^\W\d_])[\s,;(]+([^\W\d_a-z]\w*)|(\S*\w+[\d_@/.-]\w+\S*)|(\b[A-Z]{2,}\b)")
+_NO: dict[Language, re.Pattern[str]] = {
+    "pt": re.compile(
+        r"\b(?:nao|nunca|jamais|nem|nenhum\w?|ninguem|nada|sem|evit\w+|proib\w+|vedad\w|deix\w+|par[ae] de|exceto|salvo"
+        r"|somente|apenas)\b"
+    ),
+    "en": re.compile(
+        r"\b(?:not|no|never|none|nobody|nothing|without|cannot|\w+n[’']?t|avoid\w*|refrain|forbid\w*|forbad\w*|bans?"
+        r"|banned|banning|prohibit\w*|stop|except|unless|only)\b"
+    ),
+}
+_MARKS = {
+    language: frozenset(words.split())
+    for language, words in (
+        (
+            "pt",
+            "o os de da dos das na nos nas em um uma que nao para por com e eu voce ele ela meu minha seu sua foi"
+            " ser esta isso este esse mais mas como quando muito ja tem ao aos pelo pela se",
+        ),
+        (
+            "en",
+            "the of and to in is it that for on with i you he she my your his her was be are this these but when"
+            " very have has had not we they at by from will would an or if",
+        ),
+    )
+}
+_OPENERS = (
+    _MARKS["pt"]
+    | _MARKS["en"]
+    | {
+        word
+        for words in (
+            "user usuario usuaria client customer cliente agent agente assistant assistente always sempre never nunca",
+            "before antes after depois every each cada todo toda todos todas use usar",
+        )
+        for word in words.split()
+    }
+)
+"""Words that a sentence may begin with though the text does not have them; any other first word may be a name."""
+
+
+def tokens(text: str) -> str:
+    """A text as its tokens, each between two spaces, so that one is in another as a whole."""
+    plain = folded(text).replace("−", "-").replace("’", "'")
+    return f" {' '.join(_TOKEN.findall(plain))} "
+
+
+def holds(text: str, part: str) -> bool:
+    """Whether a text, as tokens, holds these words in this order, and there are any."""
+    wanted = tokens(part)
+    return bool(wanted.strip()) and wanted in text
+
+
+def borne_out(sentence: str, texts: Iterable[str]) -> bool:
+    """Whether a sentence is made of these texts, given as tokens: most of its words, and all its names and numbers."""
+    there = set(" ".join(texts).split())
+    beginnings = {token[:_BEGINNING] for token in there}
+    words = tokens(sentence).split()
+    telling = [word for word in words if len(word) > 3 and not word[0].isdigit() and word not in _OPENERS]
+    named = [word for found in _NAME.finditer(sentence) for word in tokens(found[0]).split()]
+    exact = {*named, *(word for word in words if any(sign.isdigit() for sign in word))}
+    if not (telling or exact) or not there.issuperset(exact):
+        return False
+    opens = words[0] in _OPENERS or words[0][:_BEGINNING] in beginnings
+    return opens and sum(word[:_BEGINNING] in beginnings for word in telling) >= SHARE * len(telling)
+
+
+def turned_round(sentence: str, quotation: str) -> bool:
+    """Whether one of the two says no and the other does not."""
+    says_no = _NO[language_of(f"{quotation} {sentence}")]
+    return bool(says_no.search(folded(sentence))) != bool(says_no.search(folded(quotation)))
+
+
+def language_of(text: str) -> Language:
+    """Portuguese or English, by the small words; English where it cannot be told."""
+    return _spoken(text) or "en"
+
+
+def same_language(one: str, other: str) -> bool:
+    """Whether nothing says that these are in two languages."""
+    first, second = _spoken(one), _spoken(other)
+    return first is None or second is None or first == second
+
+
+def _spoken(text: str) -> Language | None:
+    words = tokens(text).split()
+    portuguese, english = (sum(word in _MARKS[language] for word in words) for language in ("pt", "en"))
+    return None if portuguese == english else "pt" if portuguese > english else "en"
