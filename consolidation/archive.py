@@ -1,8 +1,9 @@
 """`archive`: an episode that is no longer hot leaves layers 2 and 3, and every recall.
 
 It stays on the record with all it says: its id finds it, an audit reads it, and a curator's `confirm` brings it back,
-hot again from that moment. It counts from when the episode was last told, which its use does not change. An episode
-that was given a date (`expires_at`) goes by that date, and `expire` takes it.
+hot again from that moment. It counts from when the episode was last told, which its use does not change. What a user
+told stays hot, and only its rank fades. An episode that was given a date (`expires_at`) goes by that date, and `expire`
+takes it.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ ORDER = ("expire", "archive", "deduplicate", "partitions")
 class Counts:
     """What a step did: how many it looked at, changed, and had to leave because somebody held them at that moment.
 
-    `flagged` are facts that were marked as to be confirmed; nothing else about them changed.
+    `flagged` are those that were marked as to be confirmed; nothing else about them changed.
     """
 
     examined: int = 0
@@ -69,6 +69,10 @@ class Hour:
         """The kinds of which this happens to what is too old."""
         return [kind.value for kind, policy in self.policy.items() if policy.then in then]
 
+    def doubted(self) -> list[str]:
+        """The kinds of which some is to be confirmed once it is too old."""
+        return [kind.value for kind, policy in self.policy.items() if "confirm" in (policy.then, policy.told)]
+
     def limits(self) -> Mapping[str, object]:
         """What the queries need to tell what has lapsed: from when on it would not have."""
         given: dict[str, datetime] = {}
@@ -77,7 +81,12 @@ class Hour:
                 given[kind.value] = self.now - policy.kept
             for category, kept in policy.by_category.items():
                 given[f"{kind.value}/{folded(category)}"] = self.now - kept
-        return {"names": [*given], "cutoffs": [*given.values()], "by_use": self.kinds("expire")}
+        return {
+            "names": [*given],
+            "cutoffs": [*given.values()],
+            "by_use": self.kinds("expire"),
+            "spared": [kind.value for kind, policy in self.policy.items() if policy.told is not None],
+        }
 
     def latest(self, kind: str) -> datetime | None:
         """What was recorded after this cannot have lapsed; None for a kind without a limit."""

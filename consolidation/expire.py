@@ -5,8 +5,8 @@ kind. Used means that a recall said so (`touch=True`) or that it was said again;
 was given a date (`expires_at`) goes by that date instead. At the limit itself its time is over.
 
 Rules, blocks and decisions never go, whatever date they were given. A fact is never taken away because of its age: past
-its category's limit it is marked as to be confirmed, until somebody states it again. What is in quarantine waits for
-a curator and is left alone.
+its category's limit it is marked as to be confirmed, until somebody states it again. So is what a user said, past the
+limit of its kind, where no category limits it. What is in quarantine waits for a curator and is left alone.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ class Expire:
             ages = kind in hour.kinds("expire")
             looked, over = await counted(connection, QUERIES["count_aged"], {**limits, "kind": kind, "ages": ages})
             examined, due = examined + looked, due + over
-        for kind in hour.kinds("confirm"):
-            looked, over = await counted(connection, QUERIES["count_doubtful"], {**limits, "kind": kind})
+        for kind in hour.doubted():
+            parameters = {**limits, "kind": kind, "all": kind in hour.kinds("confirm")}
+            looked, over = await counted(connection, QUERIES["count_doubtful"], parameters)
             examined, flagged = examined + looked, flagged + over
         return Counts(examined=examined, changed=due, flagged=flagged)
 
@@ -41,8 +42,14 @@ class Expire:
             await in_batches(work, QUERIES["run_out"], {"kind": kind, "now": hour.now}, MemoryKind(kind))
         for kind in hour.kinds("expire"):
             await age_out(work, hour, kind, "expired")
-        for kind in hour.kinds("confirm"):
+        for kind in hour.doubted():
             latest = hour.latest(kind)
             for status in ("live", "contested") if latest is not None else ():
-                parameters = {**hour.limits(), "kind": kind, "status": status, "latest": latest}
+                parameters = {
+                    **hour.limits(),
+                    "kind": kind,
+                    "all": kind in hour.kinds("confirm"),
+                    "status": status,
+                    "latest": latest,
+                }
                 await in_batches(work, QUERIES["doubt"], parameters, None)

@@ -11,7 +11,9 @@ _RAW = load_queries(__package__ or "")
 
 
 def _filled(query: LiteralString) -> LiteralString:
-    return query.replace("{gone}", _RAW["gone"]).replace("{lapsed}", _RAW["lapsed"])
+    for name in ("gone", "lapsed", "spared"):
+        query = query.replace(f"{{{name}}}", _RAW[name])
+    return query
 
 
 QUERIES: Mapping[str, LiteralString] = {name: _filled(query) for name, query in _RAW.items()}

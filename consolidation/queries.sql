@@ -5,25 +5,30 @@ greatest(confirmed_at, CASE WHEN kind = ANY (%(by_use)s) THEN used_at END) <= co
     (%(cutoffs)s::timestamptz[])[array_position(%(names)s::text[], kind)]
 )
 
+-- spared: Fragment: what a user said, of a kind of which that stays, where no category limits it.
+(source = 'user' AND kind = ANY (%(spared)s)
+    AND array_position(%(names)s::text[], kind || '/' || plain_name(category)) IS NULL)
+
 -- gone: Fragment: what steps that come earlier in a run will have taken.
 (kind = ANY (%(dated)s) AND expires_at IS NOT NULL AND expires_at <= %(now)s)
-OR (kind = ANY (%(aged)s) AND expires_at IS NULL AND {lapsed})
+OR (kind = ANY (%(aged)s) AND expires_at IS NULL AND NOT {spared} AND {lapsed})
 
 -- count_aged: How many live memories of a kind have a limit, by age or by a date of their own, and how many are past it.
-SELECT count(*) FILTER (WHERE %(ages)s OR expires_at IS NOT NULL),
+SELECT count(*) FILTER (WHERE expires_at IS NOT NULL OR (%(ages)s AND NOT {spared})),
     count(*) FILTER (WHERE (expires_at IS NOT NULL AND expires_at <= %(now)s)
-                        OR (%(ages)s AND expires_at IS NULL AND {lapsed}))
+                        OR (%(ages)s AND expires_at IS NULL AND NOT {spared} AND {lapsed}))
 FROM memory WHERE tenant = current_tenant() AND kind = %(kind)s AND status = 'live'
 
--- count_doubtful: How many facts hold that have a limit, and how many are past it and not marked yet.
+-- count_doubtful: How many hold that have a limit and do not go by it, and how many are past it and not marked yet.
 SELECT count(*) FILTER (WHERE array_position(%(names)s::text[], kind || '/' || plain_name(category)) IS NOT NULL
                            OR array_position(%(names)s::text[], kind) IS NOT NULL),
     count(*) FILTER (WHERE doubted IS DISTINCT FROM confirmed_at AND {lapsed})
 FROM memory WHERE tenant = current_tenant() AND kind = %(kind)s AND status IN ('live', 'contested')
+  AND (%(all)s OR expires_at IS NULL AND {spared})
 
 -- count_archived: How many live memories of a kind there are, and how many are past its limit.
 SELECT count(*) FILTER (WHERE NOT coalesce({gone}, false)),
-    count(*) FILTER (WHERE expires_at IS NULL AND {lapsed})
+    count(*) FILTER (WHERE expires_at IS NULL AND NOT {spared} AND {lapsed})
 FROM memory WHERE tenant = current_tenant() AND kind = %(kind)s AND status = 'live'
 
 -- age_out: A batch of what is past its limit, the oldest first. A row that somebody holds is left for another time; one
@@ -31,7 +36,7 @@ FROM memory WHERE tenant = current_tenant() AND kind = %(kind)s AND status = 'li
 WITH due AS (
     SELECT id, recorded_at FROM memory
     WHERE tenant = current_tenant() AND kind = %(kind)s AND status = 'live' AND expires_at IS NULL
-      AND recorded_at >= %(after)s AND recorded_at <= %(latest)s AND {lapsed}
+      AND recorded_at >= %(after)s AND recorded_at <= %(latest)s AND NOT {spared} AND {lapsed}
     ORDER BY recorded_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE memory SET status = %(status)s, consolidated_by = %(entry)s FROM due WHERE memory.id = due.id
@@ -47,11 +52,12 @@ WITH due AS (
 UPDATE memory SET status = 'expired', consolidated_by = %(entry)s FROM due WHERE memory.id = due.id
 RETURNING memory.id, due.expires_at
 
--- doubt: A batch of facts that nobody has confirmed for too long.
+-- doubt: A batch of what nobody has confirmed for too long and does not go by its age.
 WITH due AS (
     SELECT id, recorded_at FROM memory
     WHERE tenant = current_tenant() AND kind = %(kind)s AND status = %(status)s
       AND recorded_at >= %(after)s AND recorded_at <= %(latest)s AND doubted IS DISTINCT FROM confirmed_at AND {lapsed}
+      AND (%(all)s OR expires_at IS NULL AND {spared})
     ORDER BY recorded_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE memory SET doubted = confirmed_at, consolidated_by = %(entry)s FROM due WHERE memory.id = due.id

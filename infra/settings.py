@@ -43,6 +43,8 @@ class Settings(BaseSettings):
     """`e5`, `use`, or `module:factory` of any LangChain Embeddings."""
     model: str | None = None
     """`module:factory` of any LangChain chat model; without it everything is done without one."""
+    ageing: Literal["lousa", "naive", "keyed", "decay", "tiers"] = "lousa"
+    """How what is remembered gives way to what came later; all but `lousa` are for comparison."""
     tenant: str = "default"
     """Who owns the data when the caller names nobody."""
     deadline: timedelta = timedelta(seconds=2)

@@ -2,8 +2,9 @@
 
 Policy is handed down; no layer knows whether its write was through or back.
 
-`kept` and `by_category` say how long a memory stays, and `then` what consolidation does once it is older. A category is
-compared without case, accents, hyphens and underscores.
+`kept` and `by_category` say how long a memory stays, and `then` what consolidation does once it is older. What a user
+said is another matter: nobody says a rule twice, so where it has no category with a limit of its own, `told` goes
+before `then`. A category is compared without case, accents, hyphens and underscores.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Policy:
     """One row of the table. `kept` is None for what stays until it is superseded, edited or withdrawn.
 
     `then`: once older, it expires; it goes to the archive; it is marked as to be confirmed; or nothing happens to it
-    here. What expires counts from its last use, anything else from when it was last said.
+    here. What expires counts from its last use, anything else from when it was last said. `told` is the same of what a
+    user said and no category limits; None makes no difference between who said it.
     """
 
     home: Literal[1, 4]
@@ -49,6 +51,7 @@ class Policy:
     retention: Retention = "standard"
     by_category: Mapping[str, timedelta] = field(default_factory=dict[str, timedelta])
     then: Then = "stay"
+    told: Literal["confirm", "stay"] | None = None
 
 
 DEFAULT: Mapping[MemoryKind, Policy] = {
@@ -56,7 +59,13 @@ DEFAULT: Mapping[MemoryKind, Policy] = {
     MemoryKind.SCRATCH: Policy(home=1, also=(), write="through", kept=timedelta(hours=24), retention="operational"),
     MemoryKind.TURN: Policy(home=1, also=(4,), write="through", kept=timedelta(hours=24), retention="operational"),
     MemoryKind.EPISODIC: Policy(
-        home=4, also=(2,), write="back", kept=timedelta(days=90), half_life=timedelta(days=30), then="archive"
+        home=4,
+        also=(2,),
+        write="back",
+        kept=timedelta(days=90),
+        half_life=timedelta(days=30),
+        then="archive",
+        told="stay",
     ),
     MemoryKind.SEMANTIC: Policy(
         home=4,
@@ -66,6 +75,7 @@ DEFAULT: Mapping[MemoryKind, Policy] = {
         half_life=timedelta(days=180),
         by_category=CATEGORIES,
         then="expire",
+        told="confirm",
     ),
     MemoryKind.FACT: Policy(home=4, also=(3, 2), write="through", kept=None, by_category=CATEGORIES, then="confirm"),
     MemoryKind.PROCEDURAL: Policy(home=4, also=(2,), write="through", kept=None),

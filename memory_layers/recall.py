@@ -39,6 +39,7 @@ from ..infra.errors import ServerUnavailable
 from ..infra.identity import Principal
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
+from .ageing import OURS, Ageing
 from .asking import Elsewhere, Packed, Part, ask, united, unpacked
 from .context.pgvector import BREADTH, ContextLayer
 from .contract import Query, Way
@@ -67,7 +68,7 @@ CaughtUp = Callable[[Principal, timedelta], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """How the ways are summed, and how far age and trust may lower a score.
+    """How the ways are summed, and how far trust may lower a score; how far age may is the ageing's affair.
 
     The first two are measured on long conversations and on questions across two languages; half to twice their ratio
     changes little.
@@ -76,9 +77,11 @@ class Weights:
     words: float = 1.0
     dense: float = 7.5
     graph: float = 0.3
-    fading: float = 0.15
     distrust: float = 0.1
 
+
+LIKENESS = Weights(words=0, graph=0, distrust=0)
+"""Nothing but how alike texts are: the simplest way there is, to compare with."""
 
 _Fused = tuple[float, bytes, tuple[Way, ...]]
 """Of a candidate: its score with the sign turned, so that the best sorts first; its id; the ways that found it."""
@@ -107,6 +110,7 @@ class Recaller:
         settings: Settings,
         policy: Mapping[MemoryKind, Policy] = DEFAULT,
         weights: Weights | None = None,
+        ageing: Ageing = OURS,
     ) -> None:
         self._connections = connections
         self._context = context
@@ -115,7 +119,8 @@ class Recaller:
         self._clock = clock
         self._deadline = settings.deadline
         self._policy = policy
-        self._weights = weights or Weights()
+        self._ageing = ageing
+        self._weights = LIKENESS if ageing.likeness_only else weights or Weights()
 
     async def recall(self, principal: Principal, query: Query) -> Recall:
         """What is known about `query`, best first, as far as `principal` may see it."""
@@ -307,11 +312,8 @@ class Recaller:
     def _standing(self, memory: Memory, now: datetime) -> float:
         """How far age and trust lower a score, between 0 and 1."""
         policy = self._policy.get(memory.kind)
-        faded = 0.0
-        if policy is not None and policy.half_life is not None:
-            age = max(now - memory.occurred_at, timedelta())
-            faded = 1 - 0.5 ** (age / policy.half_life)
-        return (1 - self._weights.fading * faded) * (1 - self._weights.distrust * (1 - memory.trust))
+        faded = 0.0 if policy is None else self._ageing.faded(policy, now - memory.occurred_at)
+        return (1 - self._ageing.fading * faded) * (1 - self._weights.distrust * (1 - memory.trust))
 
     async def _touch(self, principal: Principal, hits: Sequence[Hit]) -> None:
         async with self._connections.transaction(principal) as connection:
@@ -374,6 +376,7 @@ def _hit(score: float, ranked: Ranked, memory: Memory, *, also: tuple[UUID, ...]
         status=memory.status,
         occurred_at=memory.occurred_at,
         value=memory.value,
+        speaker=memory.speaker,
         metadata=memory.metadata,
         also=also,
         via=ranked.via,

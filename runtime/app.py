@@ -30,6 +30,7 @@ from ..infra.identity import PERSON, Principal
 from ..infra.migrate import migrate
 from ..infra.settings import Settings, load
 from ..memory_layers import embedding
+from ..memory_layers.ageing import named
 from ..memory_layers.context.stores import context_layer
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.feed import Feed
@@ -227,11 +228,14 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
     await feed.start(stack)
     context = context_layer(connections, embedding.load(settings.embedder), settings.vector_url)
     await context.start(stack)
-    knowledge = knowledge_layer(connections, settings.graph_url, clock=clock, deadline=settings.deadline)
+    ageing = named(settings.ageing)
+    knowledge = knowledge_layer(
+        connections, settings.graph_url, clock=clock, deadline=settings.deadline, retires=ageing.retires
+    )
     await knowledge.start(stack)
     if isinstance(knowledge, OutsideKnowledgeLayer):
         await Adoption(connections, knowledge).start(stack)
-    policy = table()
+    policy = ageing.over(table())
     router = Router(connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings)
     await router.start(stack)
     held = {2: context, 3: knowledge}
@@ -250,7 +254,14 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
         transcript=Transcript(connections),
         router=router,
         recaller=Recaller(
-            connections, context, knowledge, caught_up=router.caught_up, clock=clock, settings=settings, policy=policy
+            connections,
+            context,
+            knowledge,
+            caught_up=router.caught_up,
+            clock=clock,
+            settings=settings,
+            policy=policy,
+            ageing=ageing,
         ),
         context=context,
         knowledge=knowledge,

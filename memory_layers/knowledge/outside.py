@@ -87,8 +87,10 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
 
     capabilities = Capabilities(transactional=False, past=True, likeness=False)
 
-    def __init__(self, connections: Connections, graph: GraphStore, *, clock: Clock | None = None) -> None:
-        super().__init__(connections, clock=clock)
+    def __init__(
+        self, connections: Connections, graph: GraphStore, *, clock: Clock | None = None, retires: bool = True
+    ) -> None:
+        super().__init__(connections, clock=clock, retires=retires)
         self.graph = graph
         self.standing: Standing = "elsewhere"
         self._away = 0.0

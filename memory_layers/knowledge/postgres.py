@@ -35,9 +35,11 @@ class KnowledgeLayer:
 
     capabilities = Capabilities(transactional=True, past=True, likeness=False)
 
-    def __init__(self, connections: Connections, *, clock: Clock | None = None) -> None:
+    def __init__(self, connections: Connections, *, clock: Clock | None = None, retires: bool = True) -> None:
         self._connections = connections
         self._clock = clock or SystemClock()
+        self._retires = retires
+        """Whether a newer value of a key retires the older one; without, for comparison, both hold."""
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Nothing to do: its tables are the migrations' affair, and they always have the graph."""
@@ -66,7 +68,7 @@ class KnowledgeLayer:
         stated = _with_facts(memories)
         if not stated:
             return []
-        return await resolution.state(connection, stated, now=self._clock.now(), trusted=False)
+        return await resolution.state(connection, stated, now=self._clock.now(), trusted=False, retires=self._retires)
 
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Hold the facts of memories, as a rebuild does: the record's status says what is in quarantine."""

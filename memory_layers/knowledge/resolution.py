@@ -75,9 +75,11 @@ def entity_id(tenant: str, key: str) -> UUID:
 
 
 async def state(
-    connection: Connection, stated: Sequence[tuple[Memory, Fact]], *, now: datetime, trusted: bool
+    connection: Connection, stated: Sequence[tuple[Memory, Fact]], *, now: datetime, trusted: bool, retires: bool = True
 ) -> list[FactOutcome]:
     """Insert assertions and resolve their keys. `trusted` takes the record's status as it is (a rebuild does).
+
+    Without `retires` every assertion stands beside the others until its key is resolved another time.
 
     Raises:
         BadInput: a key that holds one value is told that it holds many, or the other way round.
@@ -85,6 +87,11 @@ async def state(
     keys = {memory.id: key_of(memory, fact) for memory, fact in stated}
     cursor = await connection.execute(QUERIES["state_facts"], _columns(stated, keys, trusted=trusted))
     ((to_resolve,),) = await cursor.fetchall()
+    if not retires:
+        return [
+            FactOutcome(id=memory.id, status="quarantined" if _quarantined(memory, trusted=trusted) else "current")
+            for memory, _ in stated
+        ]
     often = Counter(keys.values())
     # A memory that has just been written says what its fact does; one of a rebuild may say otherwise.
     plain = set[UUID]() if trusted else {memory.id for memory, _ in stated if _plain(memory)}

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def knowledge_layer(
-    connections: Connections, url: str | None, *, clock: Clock | None = None, deadline: timedelta
+    connections: Connections,
+    url: str | None,
+    *,
+    clock: Clock | None = None,
+    deadline: timedelta,
+    retires: bool = True,
 ) -> KnowledgeLayer:
     """Layer 3 with its graph where an address says, in Postgres without one; not yet started.
 
@@ -23,8 +28,8 @@ def knowledge_layer(
         SettingsError: a malformed address.
     """
     if url is None:
-        return KnowledgeLayer(connections, clock=clock)
-    return OutsideKnowledgeLayer(connections, graph_store(url, deadline=deadline), clock=clock)
+        return KnowledgeLayer(connections, clock=clock, retires=retires)
+    return OutsideKnowledgeLayer(connections, graph_store(url, deadline=deadline), clock=clock, retires=retires)
 
 
 def graph_store(url: str, *, deadline: timedelta) -> GraphStore:
