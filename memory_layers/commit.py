@@ -29,7 +29,7 @@ from .execution import decisions, ledger, memories
 from .guard import with_trust
 from .policy import Policy
 from .receipts import State
-from .records import Json, Memory, MemoryKind
+from .records import TRUST, Json, Memory, MemoryKind
 
 _ATTEMPTS = 4
 QUERIES = load_queries(f"{__package__}.execution")
@@ -279,17 +279,21 @@ async def owed(connection: Connection, memory: UUID) -> tuple[str, ...]:
 
 
 async def _lowered(connection: Connection, given: Sequence[Memory]) -> list[Memory]:
-    """Memories trusted no more than their sources, in order: one may be the source of the next."""
+    """Memories trusted no more than their sources, in order: one may be the source of the next.
+
+    What is drawn from something in quarantine is no better than that, until somebody has confirmed it.
+    """
     wanted = {source for memory in given for source in memory.sources}
     if not wanted:
         return list(given)
-    cursor = await connection.execute(QUERIES["trust_of"], {"ids": list(wanted)})
+    cursor = await connection.execute(QUERIES["trust_of"], {"ids": list(wanted), "apart": TRUST["web"]})
     trusts: dict[UUID, float] = dict(await cursor.fetchall())
     lowered: list[Memory] = []
     for memory in given:
         lowest = min((trusts[source] for source in memory.sources if source in trusts), default=memory.trust)
-        lowered.append(with_trust(memory, lowest) if lowest < memory.trust else memory)
-        trusts[memory.id] = lowered[-1].trust
+        kept = with_trust(memory, lowest, derived=True) if lowest < memory.trust else memory
+        lowered.append(kept)
+        trusts[memory.id] = min(kept.trust, TRUST["web"]) if kept.status == "quarantined" else kept.trust
     return lowered
 
 

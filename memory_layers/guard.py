@@ -4,8 +4,8 @@ Refused, with an error that names the way out: a field of the wrong type, a text
 above 1 MB, NUL and halves of characters (neither store can hold them), an unknown source, a row that is not the
 writer's own. What passes can be written: a journal's entry that no record takes was acknowledged and is lost. Set apart
 (quarantined: stored and audited, in no recall, no context and no graph until a curator confirms it): what is trusted
-below one half, and what reads as an instruction to an assistant when it was not the user who said it. That last test is
-a short table of phrases in Portuguese and English, and timid: it is there for the blatant.
+below one half, and what reads as an instruction to an assistant (`instructions`) when it was not the user who said it,
+or when the user's words are drawn from somebody else's.
 
 The guard also settles provenance: tenant, owner, session and execution are the acting principal's, the id is the
 operation's, so that a repeat is the same memory.
@@ -13,10 +13,10 @@ operation's, so that a repeat is the same memory.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from typing import cast
 from uuid import UUID
 
@@ -24,7 +24,7 @@ from ..infra import shape
 from ..infra.errors import BadInput, WrongTenant
 from ..infra.identity import Principal
 from .conversation.values import encode, for_the_database
-from .execution.memories import folded
+from .instructions import commands
 from .records import QUARANTINE_BELOW, TRUST, Fact, Json, Memory, MemoryKind, Scope
 
 LARGEST_TEXT = 64 * 1024
@@ -41,25 +41,6 @@ _ELSEWHERE = {
 
 _MAYBE_NUL = b"\\u0000"
 """How JSON writes a NUL; a text that has a backslash before these letters looks alike."""
-
-# Over folded text: lower case, no accents, single spaces.
-_INSTRUCTIONS = re.compile(
-    "|".join(
-        (
-            r"\b(ignore|disregard|forget|override)\b.{0,30}\b(instructions?|prompts?|rules|guidelines)\b",
-            r"\b(ignore|ignora|desconsidere|desconsidera|esqueca|esquece|descumpra)\b.{0,30}"
-            r"\b(instruc(ao|oes)|regras|orientac(ao|oes)|prompts?)\b",
-            r"\b(reveal|print|repeat|show)\b.{0,20}\bsystem prompt\b",
-            r"\b(revele|mostre|repita|imprima)\b.{0,20}\bprompt d[eo] sistema\b",
-            r"\byou are now\b.{0,40}\b(assistant|ai|model|mode|unrestricted|jailbroken)\b",
-            r"\b(voce|tu) agora (e|es)\b.{0,40}\b(assistente|ia|modelo|modo|sem restric(ao|oes))\b",
-            r"\bdo not (tell|inform|mention (this|it) to) the user\b",
-            r"\bnao (conte|diga|informe|mencione)\b.{0,20}\bao usuario\b",
-            r"<\|?(im_start|im_end|system|endoftext)\|?>",
-            r"\[/?(inst|system)\]",
-        )
-    )
-)
 
 
 def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) -> Memory:
@@ -108,20 +89,36 @@ def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) 
     )
 
 
-def with_trust(memory: Memory, trust: float) -> Memory:
-    """The memory with that trust, and the status it earns."""
-    apart = trust < QUARANTINE_BELOW or (memory.source != "user" and instructs(memory))
+def with_trust(memory: Memory, trust: float, *, derived: bool = False) -> Memory:
+    """The memory with that trust, and the status it earns; `derived` from what is trusted less than its source."""
+    suspect = derived or memory.source != "user"
+    apart = trust < QUARANTINE_BELOW or (suspect and any(map(commands, _said(memory))))
     return replace(memory, trust=trust, status="quarantined" if apart else "live")
 
 
-def instructs(memory: Memory) -> bool:
-    """Whether it reads as an instruction to an assistant rather than as something to know."""
-    return commands(memory.text)
+def _said(memory: Memory) -> Iterator[str]:
+    """Every text of it that may come back to a reader, as much as one text may hold.
+
+    What a decision rests on is evidence, and quotes what it judges.
+    """
+    yield memory.text
+    if memory.fact is not None and memory.fact.qualifier:
+        yield memory.fact.qualifier
+    if memory.kind is not MemoryKind.DECISION:
+        left = LARGEST_TEXT
+        for text in _strings([memory.value, dict(memory.metadata)]):
+            yield text[:left]
+            if (left := left - len(text)) <= 0:
+                return
 
 
-def commands(text: str) -> bool:
-    """Whether a text reads as an instruction to an assistant, whoever said it."""
-    return _INSTRUCTIONS.search(folded(text)) is not None
+def _strings(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from chain.from_iterable(map(_strings, value))
+    elif isinstance(value, dict):
+        yield from chain.from_iterable(map(_strings, (*value, *value.values())))
 
 
 def check_decision(question: object, outcome: Json, reasons: object, evidence: object) -> None:
