@@ -158,6 +158,7 @@ class Told:
     by_text: dict[str, str] = field(default_factory=dict[str, str])
     order: dict[str, int] = field(default_factory=dict[str, int])
     waiting: list[tuple[str, str, Receipt]] = field(default_factory=list[tuple[str, str, Receipt]])
+    last: tuple[str, str, Receipt] | None = None
     asked: int = 0
 
     async def hear(self, message: Item) -> None:
@@ -169,9 +170,12 @@ class Told:
         rule = self.hand_facts and fact is not None and fact[2] == "procedural"
         kind = MemoryKind.PROCEDURAL if rule else MemoryKind.SEMANTIC
         receipt = await desk.remember(text, source=source, occurred_at=self.clock.now(), kind=kind)
-        self.waiting.append((name, text, receipt))
+        self.by_id[receipt.id] = name
         if "scenario" in message or fact is not None:
+            self.waiting.append((name, text, receipt))
             await self.settle()
+        else:
+            self._small(name, text, receipt)
         if self.hand_facts and fact is not None and not rule:
             subject, _, attribute = str(fact[0]).rpartition(".")
             stated = await desk.state_fact(
@@ -180,9 +184,18 @@ class Told:
             self.waiting.append((name, f"{subject or attribute} · {attribute} · {fact[1]}", stated))
             await self.settle()
 
+    def _small(self, name: str, text: str, receipt: Receipt) -> None:
+        """Small talk. Where it was said before, whatever is told after it is committed after it."""
+        if (said := plain(text)) in self.by_text:
+            self.by_text[said] = name
+            self.last = (name, text, receipt)
+        else:
+            self.waiting.append((name, text, receipt))
+
     async def settle(self) -> None:
         """Wait until all that was said is where it belongs."""
-        waiting, self.waiting = self.waiting, []
+        waiting, self.waiting = [*self.waiting, *([self.last] if self.last else [])], []
+        self.last = None
         for (name, text, sent), receipt in zip(
             waiting, await asyncio.gather(*(sent.settled(PATIENCE) for _, _, sent in waiting)), strict=True
         ):
@@ -234,7 +247,7 @@ def plain(text: str) -> str:
 async def opened(clock: ManualClock, **settings: str) -> AsyncGenerator[lousa.Runtime]:
     """A memory of its own, at its defaults but for what is given."""
     with tempfile.TemporaryDirectory(prefix="lousa-policies-") as folder:
-        chosen = load(home=Path(folder), consolidate=False, deadline=PATIENCE, **settings)
+        chosen = load(home=Path(folder), redis_fsync="everysec", consolidate=False, deadline=PATIENCE, **settings)
         async with lousa.open(chosen, clock=clock) as runtime:
             runtime.services.context.embedder = Once(runtime.services.context.embedder)
             yield runtime
