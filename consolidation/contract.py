@@ -24,20 +24,22 @@ from ..memory_layers.records import Json, MemoryKind
 
 BATCH = 500
 """Rows that one transaction changes, at most."""
-ORDER = ("expire", "archive", "deduplicate", "partitions")
+ORDER = ("expire", "archive", "deduplicate", "promote", "partitions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """What a step did: how many it looked at, changed, and had to leave because somebody held them at that moment.
 
-    `flagged` are those that were marked as to be confirmed; nothing else about them changed.
+    `flagged` are those that were marked, as to be confirmed or as looked at; nothing else about them changed. `told` is
+    what else a step has to say, by name; numbers of a name are summed.
     """
 
     examined: int = 0
     changed: int = 0
     skipped: int = 0
     flagged: int = 0
+    told: Mapping[str, int | str] = field(default_factory=dict[str, int | str])
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -45,6 +47,7 @@ class Counts:
             changed=self.changed + other.changed,
             skipped=self.skipped + other.skipped,
             flagged=self.flagged + other.flagged,
+            told=_together(self.told, other.told),
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -54,7 +57,18 @@ class Counts:
             "changed": self.changed,
             "skipped": self.skipped,
             "flagged": self.flagged,
+            **({"told": {**self.told}} if self.told else {}),
         }
+
+
+def _together(one: Mapping[str, int | str], other: Mapping[str, int | str]) -> dict[str, int | str]:
+    """What two counts tell: numbers of one name are summed; of two words the later one stands."""
+    both = {**one, **other}
+    for name in one.keys() & other.keys():
+        before, after = one[name], other[name]
+        if isinstance(before, int) and isinstance(after, int):
+            both[name] = before + after
+    return both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +126,7 @@ class Batch:
     connection: Connection
     changed: int = 0
     flagged: int = 0
+    told: dict[str, int | str] = field(default_factory=dict[str, int | str])
 
 
 class Removing(Protocol):

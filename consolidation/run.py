@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from psycopg.types.json import Json as JsonParameter
@@ -35,6 +35,7 @@ from .contract import BATCH, ORDER, Batch, Counts, Hour, Removing, Report, Step
 from .deduplicate import Deduplicate
 from .expire import Expire
 from .partitions import Partitions
+from .promote import Promote
 from .queries import QUERIES
 
 AGENT = "consolidation"
@@ -46,7 +47,8 @@ class Overtaken(LousaError):
 
 
 class Consolidation:
-    """Runs steps over tenants. `layers` are those that memories are taken out of, by their number.
+    """Runs steps over tenants. `layers` are those that memories are taken out of, by their number, `promote`
+    is the step that puts others in.
 
     Without a `clock` the hour is the database server's, so that a machine whose clock is wrong expires nothing early.
     """
@@ -57,6 +59,7 @@ class Consolidation:
         policy: Mapping[MemoryKind, Policy],
         layers: Mapping[int, Removing],
         *,
+        promote: Promote | None = None,
         clock: Clock | None = None,
         batch: int = BATCH,
         lease: timedelta = LEASE,
@@ -71,7 +74,8 @@ class Consolidation:
         self.lease = lease
         self.holder = new_id()
         self._steps: Mapping[str, Step] = {
-            step.name: step for step in (Expire(), Archive(), Deduplicate(), Partitions(connections))
+            step.name: step
+            for step in (Expire(), Archive(), Deduplicate(), promote or Promote(), Partitions(connections))
         }
 
     async def tenants(self) -> list[str]:
@@ -185,7 +189,7 @@ class _Run:
             batch = Batch(connection)
             yield batch
             counts = dict(self.counts)
-            counts[self._step] += Counts(changed=batch.changed, flagged=batch.flagged)
+            counts[self._step] += Counts(changed=batch.changed, flagged=batch.flagged, told=batch.told)
             told = JsonParameter({name: each.to_json() for name, each in counts.items()})
             cursor = await connection.execute(QUERIES["advance"], {**self._ours, "counts": told})
             if cursor.rowcount == 0:
@@ -259,5 +263,5 @@ def _touched(counts: Counts) -> int:
     return counts.changed + counts.flagged
 
 
-def _counts(stored: Mapping[str, Mapping[str, int]]) -> dict[str, Counts]:
+def _counts(stored: Mapping[str, Mapping[str, Any]]) -> dict[str, Counts]:
     return {name: Counts(**each) for name, each in stored.items()}

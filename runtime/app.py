@@ -13,19 +13,22 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-from ..agents import llm
+from ..agents import extracting, llm
+from ..agents.extracting import Extracted, Extraction
 from ..agents.ownership import Life
 from ..agents.pipeline import Pipeline
 from ..agents.progress import Listener
+from ..agents.promoting import Promoter
 from ..agents.remembering import Remembering
 from ..agents.services import Services
 from ..consolidation.contract import Report
+from ..consolidation.promote import Promote
 from ..consolidation.run import Consolidation
 from ..consolidation.schedule import Schedule
 from ..infra.clock import Clock, SystemClock
 from ..infra.connections import Connections
 from ..infra.embedded.supervisor import EmbeddedServers
-from ..infra.errors import BadInput
+from ..infra.errors import BadInput, SettingsError
 from ..infra.identity import PERSON, Principal
 from ..infra.migrate import migrate
 from ..infra.settings import Settings, load
@@ -148,6 +151,38 @@ class Runtime:
         assert report is not None, "a run of a fresh name was not done before"
         return report
 
+    async def extract(
+        self,
+        *,
+        retry_failed: bool = False,
+        limit: int | None = None,
+        session: str | None = None,
+        tenant: str | None = None,
+    ) -> Extracted:
+        """Have the model read what was said and not yet read: to facts, episodes and rules that its text bears out.
+
+        `retry_failed` reads everything that failed again; `limit` ends after so many sources, `session` is only one.
+
+        Raises:
+            SettingsError: no model is set.
+        """
+        if (model := self.services.model) is None:
+            raise SettingsError("extraction needs a language model: set LOUSA_MODEL=module:factory")
+        if limit is not None and limit < 1:
+            raise BadInput(f"limit={limit} reads nothing: leave it out, or ask for one or more")
+        owner = self._principal(PERSON, tenant=tenant).tenant
+        services = self.services
+        extraction = Extraction(services.connections, services.router, model, services.clock)
+        return await extraction.run(owner, retry_failed=retry_failed, limit=limit, session=session)
+
+    async def extraction(
+        self, *, retry_failed: bool = False, session: str | None = None, tenant: str | None = None
+    ) -> extracting.Standing:
+        """How many `extract` would read now, and how many were read or failed; a model is not needed."""
+        owner = self._principal(PERSON, tenant=tenant).tenant
+        connections = self.services.connections
+        return await extracting.standing(connections, owner, retry_failed=retry_failed, session=session)
+
     def desk(
         self,
         agent: str = PERSON,
@@ -239,10 +274,12 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
     router = Router(connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings)
     await router.start(stack)
     held = {2: context, 3: knowledge}
-    consolidation = Consolidation(connections, policy, held, clock=given)
+    promote = Promote(context, knowledge, None if model is None else Promoter(model))
+    consolidation = Consolidation(connections, policy, held, promote=promote, clock=given)
     if settings.consolidate:
         # Over every tenant, and so by the server's hour: a program that plays with time does so for itself.
-        await Schedule(Consolidation(connections, policy, held), settings.consolidate_every).start(stack)
+        scheduled = Consolidation(connections, policy, held, promote=promote)
+        await Schedule(scheduled, settings.consolidate_every).start(stack)
     services = Services(
         connections=connections,
         settings=settings,

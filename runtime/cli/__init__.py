@@ -204,11 +204,30 @@ def consolidate(
     all_tenants: Annotated[bool, typer.Option("--all-tenants", help="Everyone who has memories.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Let go of what is past its time, fold what is there twice, archive what is old."""
+    """Let go of what is past its time, fold what is there twice, archive what is old, promote what proved itself."""
     from . import consolidating
 
     outer = frame.of(context)
     outer.perform(consolidating.consolidate(outer, step or [], dry_run=dry_run, all_tenants=all_tenants, json=json))
+
+
+@app.command()
+def extract(
+    context: typer.Context,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Also what failed, however often it did.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="End after so many sources.")] = None,
+    session: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read nothing, and say what would be read.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Have the model that LOUSA_MODEL names read what was said: to facts, episodes and rules."""
+    from . import extracting
+
+    outer = frame.of(context)
+    how = {"retry_failed": retry_failed, "dry_run": dry_run, "json": json}
+    outer.perform(extracting.extract(outer, limit=limit, session=session, **how))
 
 
 @app.command()

@@ -31,7 +31,7 @@ async def consolidate(frame: Frame, steps: Sequence[str], *, dry_run: bool, all_
     rows = [
         (name, *map(_number, (each.examined, each.changed, each.skipped, each.flagged))) for name, each in sums.items()
     ]
-    show(table("step", "examined", "changed", "skipped", "to confirm", rows=rows))
+    show(table("step", "examined", "changed", "skipped", "marked", rows=rows))
     if dry_run:
         say("nothing was changed: this was a dry run")
     else:

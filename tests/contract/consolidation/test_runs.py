@@ -218,8 +218,8 @@ async def test_steps_run_in_their_order_and_an_unknown_one_is_refused_by_the_nam
 ) -> None:
     assert in_order(["deduplicate", "expire"]) == ("expire", "deduplicate")
     assert in_order([]) == ORDER
-    with pytest.raises(BadInput, match=r"no step 'promote'.*expire, archive, deduplicate, partitions"):
-        await tended.run(principal.tenant, "promote")
+    with pytest.raises(BadInput, match=r"no step 'polish'.*expire, archive, deduplicate, promote, partitions"):
+        await tended.run(principal.tenant, "polish")
     assert await tended.entries(principal.tenant) == []
 
 
