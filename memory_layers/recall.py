@@ -44,6 +44,7 @@ from .asking import Elsewhere, Packed, Part, ask, united, unpacked
 from .context.pgvector import BREADTH, ContextLayer
 from .contract import Query, Way
 from .execution import memories
+from .execution.sameness import core, retold
 from .knowledge.postgres import KnowledgeLayer
 from .policy import DEFAULT, Policy
 from .records import Hit, Memory, MemoryKind, Recall
@@ -350,11 +351,11 @@ def _holds(memory: Memory, query: Query, now: datetime) -> bool:
 
 
 def _fold(checked: Sequence[tuple[float, Ranked, Memory]], k: int) -> list[Hit]:
-    """The best `k` hits without repetition: equal texts are one hit, the best, which carries the others' ids."""
+    """The best `k` hits without repetition: those that say the same are one hit, the best, which carries the others' ids."""
     best: dict[str, tuple[float, Ranked, Memory]] = {}
     also: dict[str, list[UUID]] = {}
     for one in checked:
-        text = memories.folded(one[2].text).strip(" .!?;:,")
+        text = core(retold(one[2].text) if one[2].source == "agent" else one[2].text)
         if text in best:
             also.setdefault(text, []).append(one[2].id)
         else:
@@ -380,7 +381,9 @@ def _hit(score: float, ranked: Ranked, memory: Memory, *, also: tuple[UUID, ...]
         metadata=memory.metadata,
         also=also,
         via=ranked.via,
+        fact=memory.fact,
         to_confirm=memory.to_confirm,
+        confirmed_at=memory.confirmed_at,
     )
 
 

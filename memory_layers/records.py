@@ -132,7 +132,8 @@ class Memory:
 
     `speaker`: who said it, which makes it a turn of the conversation that its session is.
 
-    `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on.
+    `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on; `confirmed_at`: when
+    it was last said, as far as it was read from the record.
     """
 
     id: UUID
@@ -157,6 +158,7 @@ class Memory:
     sources: tuple[UUID, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     to_confirm: bool = False
+    confirmed_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +166,7 @@ class Hit:
     """One memory that a recall found. `score` orders hits of one recall and means nothing beyond it.
 
     `also` are the ids of near-identical memories folded into this one; `via` names the ways it was found; `to_confirm`
-    says of a fact that it was last stated too long ago to be relied on.
+    says of a fact that it was last stated too long ago to be relied on, and `confirmed_at` when that was.
     """
 
     id: UUID
@@ -183,7 +185,9 @@ class Hit:
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     also: tuple[UUID, ...] = ()
     via: tuple[str, ...] = ()
+    fact: Fact | None = None
     to_confirm: bool = False
+    confirmed_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

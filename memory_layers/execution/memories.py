@@ -1,9 +1,12 @@
 """The record of every memory: the one truth from which words, vectors and facts can be rebuilt.
 
-A memory is inserted once. An equal one (same words once case, accents and spacing are folded, same value, same circle
-of readers) confirms the first instead of standing beside it: a unique index decides, so two writers at the same moment
+A memory is inserted once. An equal one (the same words as `sameness` compares them, same value, same circle of
+readers) confirms the first instead of standing beside it: a unique index decides, so two writers at the same moment
 meet in the database and not in a check before it. Facts and decisions are never folded: a fact's key decides about a
 fact, and each decision is an event of its own.
+
+What an agent only says again is no evidence: it meets its equal and leaves it as it was. So it is with whatever an
+agent says that a user or a tool had said, and with what it had recalled (`echoes`).
 
 What may be brought back is decided here as well: `fetch` gives live and contested memories that have not expired, or
 what was valid at `as_of`; who may see them is row-level security's affair.
@@ -13,11 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import filterfalse
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +29,8 @@ from psycopg.types.json import Json as JsonParameter
 from ...infra.connections import Connection
 from ...infra.sql import load_queries
 from ..records import PRIVATE, SHARED, TENANT, Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Status
+from .sameness import core, retold
+from .sameness import folded as folded
 
 _QUERIES = load_queries(__package__ or "")
 _AT_ONCE = timedelta(0)
@@ -71,20 +74,37 @@ class Fetched:
 
 
 async def send(
-    connection: Connection, memories: Sequence[Memory], *, owed: Collection[UUID] = (), due_after: timedelta = _AT_ONCE
+    connection: Connection,
+    memories: Sequence[Memory],
+    *,
+    owed: Collection[UUID] = (),
+    echoes: Collection[UUID] = (),
+    due_after: timedelta = _AT_ONCE,
 ) -> Inserted:
-    """Insert memories of one tenant, and what layer 2 is owed for those that are new and among `owed`."""
+    """Insert memories of one tenant, and what layer 2 is owed for those that are new and among `owed`.
+
+    Those among `echoes` were recalled by whoever says them, so they confirm nothing.
+    """
     keys = {memory.id: content_key(memory) for memory in memories}
     apart = {memory.id for memory in memories if memory.status != "live"}
     # Equals meet under their key; what is set apart meets nobody, least of all what is trusted.
     places = {memory.id: memory.id.bytes if memory.id in apart else keys[memory.id] for memory in memories}
-    first: dict[bytes, Memory] = {}
+    first: dict[bytes, _Said] = {}
     for memory in memories:
-        place = places[memory.id]
-        first[place] = _confirmed(first[place], memory) if place in first else memory
+        place, echo = places[memory.id], memory.id in echoes
+        if place not in first:
+            first[place] = _Said(memory, memory.recorded_at, 0 if echo else 1)
+        elif not echo and (memory.source != "agent" or first[place].memory.source == "agent"):
+            first[place] = _confirmed(first[place], memory)
     rows = [
-        {**to_json(memory), "content_key": "\\x" + keys[memory.id].hex(), "owed": memory.id in owed}
-        for memory in first.values()
+        {
+            **to_json(said.memory),
+            "confirmed_at": said.confirmed_at.isoformat(),
+            "confirmations": said.times,
+            "content_key": "\\x" + keys[said.memory.id].hex(),
+            "owed": said.memory.id in owed,
+        }
+        for said in first.values()
     ]
     parameters = {"rows": JsonParameter(rows, dumps=_JSON.encode), "due_after": due_after}
     return Inserted(places, apart, await connection.execute(_QUERIES["insert_memories"], parameters))
@@ -141,18 +161,29 @@ async def set_status(
     await connection.execute(_QUERIES["set_status"], parameters)
 
 
-def _confirmed(first: Memory, equal: Memory) -> Memory:
-    """The first of two equals that come together, as the record has it when the other confirms it."""
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The first of equals that come together, when it was said last, and how often; 0 where it is an echo."""
+
+    memory: Memory
+    confirmed_at: datetime
+    times: int
+
+
+def _confirmed(said: _Said, equal: Memory) -> _Said:
+    """The first of equals that come together, as the record has it when another confirms it."""
+    first = said.memory
     if first.expires_at is None or equal.expires_at is None:
         expires_at = None
     else:
         expires_at = max(first.expires_at, equal.expires_at)
     more = equal if equal.trust > first.trust else first
-    return replace(first, trust=more.trust, source=more.source, expires_at=expires_at)
+    kept = replace(first, trust=more.trust, source=more.source, expires_at=expires_at)
+    return _Said(kept, max(said.confirmed_at, equal.recorded_at), said.times + 1)
 
 
 def content_key(memory: Memory) -> bytes:
-    """What equal memories share: folded text, value and the circle that may read them."""
+    """What equal memories share: what is said, value and the circle that may read them."""
     if memory.kind in (MemoryKind.FACT, MemoryKind.DECISION):
         return memory.id.bytes
     match memory.scope.kind:
@@ -168,7 +199,7 @@ def content_key(memory: Memory) -> bytes:
         memory.kind,
         memory.scope.kind,
         [*circle],
-        folded(memory.text),
+        core(retold(memory.text) if memory.source == "agent" else memory.text),
         memory.value,
         memory.category,
         memory.subject,
@@ -177,14 +208,6 @@ def content_key(memory: Memory) -> bytes:
     if memory.speaker is not None:  # a turn is an event: said twice, it is two
         parts += [memory.speaker, memory.occurred_at.isoformat()]
     return hashlib.sha256(_SORTED_JSON.encode(parts).encode()).digest()
-
-
-def folded(text: str) -> str:
-    """Text without case, accents and spacing, for comparing and never for showing."""
-    plain = text.casefold()
-    if not plain.isascii():
-        plain = "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFKD", plain)))
-    return " ".join(plain.split())
 
 
 def _rows(connection: Connection) -> AsyncCursor[dict[str, Any]]:
@@ -265,6 +288,7 @@ def _memory(row: _Row) -> Memory:
         sources=tuple(row["sources"]),
         metadata=row["metadata"],
         to_confirm=row.get("to_confirm", False),
+        confirmed_at=row.get("confirmed_at"),
     )
 
 

@@ -1,30 +1,34 @@
 -- insert_memories: New rows, and what layer 2 is owed for them; a live one that is equal in its own circle of readers is
--- confirmed instead, and one that was forgotten before it came is left out (looked up one by one, never a tenant's all).
+-- confirmed instead, unless by an echo (confirmations 0) or by an agent where a user or a tool had said it; and one that was
+-- forgotten before it came is left out (looked up one by one, never a tenant's all).
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(rows)s) AS given (
         id uuid, scope text, owner text, session text, execution uuid, readers text[], reader_roles text[], kind text,
         text text, value jsonb, fact jsonb, category text, subject text, speaker text, source text, trust real, status text,
         occurred_at timestamptz, recorded_at timestamptz, valid_from timestamptz, expires_at timestamptz,
-        content_key bytea, sources uuid[], metadata jsonb, owed boolean
+        content_key bytea, sources uuid[], metadata jsonb, owed boolean, confirmed_at timestamptz, confirmations integer
     )
 ), held AS (
     INSERT INTO memory AS known (
         id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-        speaker, source, trust, status, occurred_at, recorded_at, valid_from, expires_at, confirmed_at, content_key,
-        sources, metadata
+        speaker, source, trust, status, occurred_at, recorded_at, valid_from, expires_at, confirmed_at, confirmations,
+        content_key, sources, metadata
     )
     SELECT id, current_tenant(), scope, owner, session, execution, readers, reader_roles, kind, text, value, fact,
         category, subject, speaker, source, trust, status, occurred_at, recorded_at, valid_from, expires_at,
-        recorded_at, content_key, sources, metadata
+        confirmed_at, confirmations, content_key, sources, metadata
     FROM given
     WHERE (SELECT count(*) FROM tombstone WHERE tombstone.tenant = current_tenant() AND tombstone.id = given.id) = 0
     ON CONFLICT (tenant, content_key) WHERE status = 'live' AND kind NOT IN ('fact', 'decision') DO UPDATE SET
-        confirmed_at = greatest(known.confirmed_at, excluded.confirmed_at),
-        confirmations = known.confirmations + 1,
-        source = CASE WHEN excluded.trust > known.trust THEN excluded.source ELSE known.source END,
-        trust = greatest(known.trust, excluded.trust),
-        expires_at = CASE WHEN known.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
-                          ELSE greatest(known.expires_at, excluded.expires_at) END
+        (confirmed_at, confirmations, source, trust, expires_at) = (SELECT
+            CASE WHEN echo THEN known.confirmed_at ELSE greatest(known.confirmed_at, excluded.confirmed_at) END,
+            CASE WHEN echo THEN known.confirmations ELSE known.confirmations + excluded.confirmations END,
+            CASE WHEN NOT echo AND excluded.trust > known.trust THEN excluded.source ELSE known.source END,
+            CASE WHEN echo THEN known.trust ELSE greatest(known.trust, excluded.trust) END,
+            CASE WHEN echo THEN known.expires_at
+                 WHEN known.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
+                 ELSE greatest(known.expires_at, excluded.expires_at) END
+            FROM (SELECT excluded.confirmations = 0 OR excluded.source = 'agent' AND known.source <> 'agent') AS said (echo))
     RETURNING id, content_key
 ), owed AS (
     INSERT INTO debt (tenant, memory, layer, due_at)
@@ -37,7 +41,7 @@ SELECT id, content_key FROM held
 -- fetch_memories: What a recall may bring back; row-level security decides who sees it, this what is valid.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
     speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
-    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
+    confirmed_at, doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = ANY (%(ids)s)
   AND (expires_at IS NULL OR expires_at > %(now)s)
@@ -51,7 +55,7 @@ WHERE id = ANY (%(ids)s)
 -- standing_memories: All of some kinds that the caller may see and that hold now, the newest confirmed first.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
     speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
-    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
+    confirmed_at, doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE tenant = current_tenant() AND kind = ANY (%(kinds)s) AND status IN ('live', 'contested')
   AND (expires_at IS NULL OR expires_at > %(now)s)
@@ -60,14 +64,14 @@ ORDER BY confirmed_at DESC, id DESC
 -- get_memories: Whatever its status, for those who may see it.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
     speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
-    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
+    confirmed_at, doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = ANY (%(ids)s)
 
 -- lock_memory: One memory, held until the transaction ends, so that two changes of its status take turns.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
     speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
-    doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
+    confirmed_at, doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
 WHERE id = %(id)s
 FOR UPDATE
@@ -217,12 +221,12 @@ WHERE tenant = current_tenant() AND session = %(session)s
        OR (occurred_at, recorded_at) < (SELECT occurred_at, recorded_at FROM transcript WHERE id = %(before)s))
 ORDER BY occurred_at DESC, recorded_at DESC LIMIT %(limit)s
 
--- turns_since: Those of a session that are not known, oldest first; from the turn on that was said at `since`.
+-- turns_after: Those of a session that are not known, oldest first; after the turn `last`, which was said at `since`.
 SELECT id, session, execution, agent, role, body, occurred_at
 FROM transcript
 WHERE tenant = current_tenant() AND session = %(session)s
   AND (%(since)s::timestamptz IS NULL OR occurred_at > %(since)s
-       OR (occurred_at = %(since)s AND recorded_at >= (SELECT recorded_at FROM transcript WHERE id = %(first)s)))
+       OR (occurred_at = %(since)s AND recorded_at > (SELECT recorded_at FROM transcript WHERE id = %(last)s)))
   AND id <> ALL (%(known)s::uuid[])
 ORDER BY occurred_at, recorded_at, id LIMIT %(limit)s
 
