@@ -53,7 +53,7 @@ async def test_an_equal_memory_confirms_the_first(connections: Connections, prin
         cursor = await connection.execute("SELECT confirmations FROM memory WHERE id = %s", (first.id,))
         row = await cursor.fetchone()
     assert known == {equal.id: first.id, in_the_same_batch.id: first.id, other.id: other.id}
-    assert row == (2,)
+    assert row == (3,)
 
 
 async def test_equals_that_come_together_are_as_if_one_had_come_after_the_other(
