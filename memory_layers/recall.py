@@ -48,6 +48,7 @@ from .execution.sameness import core, retold
 from .knowledge.postgres import KnowledgeLayer
 from .policy import DEFAULT, Policy
 from .records import Hit, Memory, MemoryKind, Recall
+from .truth.past import before
 
 if TYPE_CHECKING:
     from .embedding import Vectors
@@ -227,7 +228,7 @@ class Recaller:
     async def _ask(self, principal: Principal, query: Query, *parts: Part) -> tuple[Hit, ...]:
         """All ways in the trip that begins the transaction, the record in the one that ends it."""
         async with self._connections.reading(principal) as connection:
-            ranked = fuse(await ask(connection, *parts), self._weights)
+            ranked = await self._with_past(connection, query, fuse(await ask(connection, *parts), self._weights))
             first = await self._look_up(connection, query, ranked[: query.k + _MORE])
         return await self._hits(principal, query, ranked, first)
 
@@ -239,8 +240,8 @@ class Recaller:
 
     async def _fetch(self, principal: Principal, query: Query, found: Packed) -> tuple[Hit, ...]:
         """The hits among candidates that are at hand."""
-        ranked = fuse(found, self._weights)
         async with self._connections.reading(principal) as connection:
+            ranked = await self._with_past(connection, query, fuse(found, self._weights))
             first = await self._look_up(connection, query, ranked[: query.k + _MORE])
         return await self._hits(principal, query, ranked, first)
 
@@ -278,6 +279,16 @@ class Recaller:
         except Exception as error:
             _LOG.warning("recall: %s did not answer: %s", name, type(error).__name__)
             return None
+
+    async def _with_past(self, connection: Connection, query: Query, ranked: list[_Fused]) -> list[_Fused]:
+        """Of a question about the past: beside each candidate what it took the place of, with the same score."""
+        if query.as_of is None or not ranked:
+            return ranked
+        by_id = {identifier: (score, via) for score, identifier, via in ranked[:BREADTH]}
+        past = await before(connection, [UUID(bytes=one) for one in by_id], query.as_of)
+        known = {identifier for _, identifier, _ in ranked}
+        found = [(one.bytes, *by_id[after.bytes]) for one, after in past.items() if one.bytes not in known]
+        return sorted([*ranked, *((score, identifier, via) for identifier, score, via in found)])
 
     async def _look_up(self, connection: Connection, query: Query, part: Sequence[_Fused]) -> memories.Fetched:
         return await memories.look_up(
@@ -351,7 +362,7 @@ def _holds(memory: Memory, query: Query, now: datetime) -> bool:
 
 
 def _fold(checked: Sequence[tuple[float, Ranked, Memory]], k: int) -> list[Hit]:
-    """The best `k` hits without repetition: those that say the same are one hit, the best, which carries the others' ids."""
+    """The best `k` hits; those that say the same are one, the best, which carries the others' ids."""
     best: dict[str, tuple[float, Ranked, Memory]] = {}
     also: dict[str, list[UUID]] = {}
     for one in checked:
