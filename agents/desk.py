@@ -2,7 +2,7 @@
 
     ``board``      fields shared by all agents of the execution, with versions
     ``notes``      what this agent keeps to itself while the execution runs
-    ``window``     the recent turns of the session
+    ``window``     the session's conversation: recent turns, the transcript, its summary and topics
     ``tell`` · ``inbox``   messages to an agent, a role or everyone
     ``remember`` · ``state_fact`` · ``decide`` · ``forget``   what outlives the execution
     ``recall`` · ``context``   what is known, as hits or as a packed prompt
@@ -16,7 +16,7 @@ task makes in parallel have no such place: name them with ``key=``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -30,11 +30,10 @@ from ..memory_layers.conversation.claims import Fence, FirstClaim, shown
 from ..memory_layers.conversation.mailbox import Mailbox, Message
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.conversation.scratchpad import Scratchpad
-from ..memory_layers.conversation.window import Turn, Window
-from ..memory_layers.execution.transcript import TranscriptTurn
 from ..memory_layers.receipts import Receipt
 from ..memory_layers.records import Json
 from .contract import Task
+from .conversation import Conversation
 from .effects import Deed, Outside
 from .remembering import Remembering
 
@@ -75,18 +74,9 @@ class Desk(Remembering):
         return Scratchpad(services.connections, self.principal, artifacts=services.artifacts, fence=self._fence)
 
     @cached_property
-    def window(self) -> Window:
-        """The recent turns of the session."""
-        services = self._services
-        return Window(
-            services.connections,
-            self.principal,
-            artifacts=services.artifacts,
-            archive=self._archive,
-            operations=self._operations,
-            clock=services.clock,
-            alive=self._fenced,
-        )
+    def window(self) -> Conversation:
+        """What is said in the session: the newest turns, what was before, its summary and its topics."""
+        return Conversation(self._services, self.principal, operations=self._operations, alive=self._fenced)
 
     @cached_property
     def _mailbox(self) -> Mailbox:
@@ -179,20 +169,3 @@ class Desk(Remembering):
         """
         if (fence := await shown(self._fence)) is not None:
             await fencing.check(self._services.connections, self.principal.tenant, self.execution, fence)
-
-    async def _archive(self, turns: Sequence[Turn]) -> None:
-        kept = [
-            TranscriptTurn(
-                id=turn.id,
-                agent=turn.agent,
-                role=turn.role,
-                body=turn.body,
-                occurred_at=turn.at,
-                execution=self.execution,
-                calls=turn.calls,
-                answers=turn.answers,
-                source=turn.source,
-            )
-            for turn in turns
-        ]
-        await self._services.transcript.append(self.principal, kept)

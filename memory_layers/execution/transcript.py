@@ -62,17 +62,17 @@ class Transcript:
             await c.execute(_QUERIES["last_turns"], parameters)
             return [_turn(row) for row in reversed(await c.fetchall())]
 
-    async def since(
+    async def after(
         self, principal: Principal, at: tuple[datetime, UUID] | None, limit: int, *, known: Sequence[UUID] = ()
     ) -> list[TranscriptTurn]:
         """The oldest turns of the principal's session that are not `known`, oldest first.
 
-        From the beginning, or from the turn on that is named by when it was said and its id.
+        From the beginning, or after the turn that is named by when it was said and its id.
         """
-        since, first = at or (None, None)
-        parameters = {"session": principal.session, "limit": limit, "since": since, "first": first, "known": [*known]}
+        since, last = at or (None, None)
+        parameters = {"session": principal.session, "limit": limit, "since": since, "last": last, "known": [*known]}
         async with self._connections.transaction(principal) as connection, connection.cursor(row_factory=dict_row) as c:
-            await c.execute(_QUERIES["turns_since"], parameters)
+            await c.execute(_QUERIES["turns_after"], parameters)
             return [_turn(row) for row in await c.fetchall()]
 
 

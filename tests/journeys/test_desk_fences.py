@@ -9,9 +9,10 @@ from uuid import UUID
 
 import pytest
 from lousa import Accept, Desk, EffectUncertain, Outcomes, Pipeline, Runtime, Stale, Task
+from lousa.agents.conversation import Conversation
 from lousa.memory_layers.conversation.board import Board
 from lousa.memory_layers.conversation.scratchpad import Scratchpad
-from lousa.memory_layers.conversation.window import Turn, Window
+from lousa.memory_layers.conversation.window import Turn
 from lousa.memory_layers.records import Json
 
 Verb = Callable[[Desk, UUID], Awaitable[object]]
@@ -36,20 +37,22 @@ CHANGES: dict[str, Verb] = {
     "Board.claim": lambda desk, memory: desk.board.claim("a task of mine", 5),
     "Scratchpad.write": lambda desk, memory: desk.notes.write("note", 2),
     "Scratchpad.delete": lambda desk, memory: desk.notes.delete("note"),
-    "Window.append": lambda desk, memory: desk.window.append(Turn(role="user", body="late words")),
+    "Conversation.append": lambda desk, memory: desk.window.append(Turn(role="user", body="late words")),
 }
 READS = {
     *("Desk.inbox", "Desk.recall", "Desk.context", "Desk.facts", "Desk.paths", "Desk.notes", "Desk.window"),
     *("Board.read", "Board.read_versioned", "Board.read_all", "Board.snapshot", "Board.wait_for", "Board.watch"),
     "Board.holder",
-    *("Scratchpad.read", "Scratchpad.all", "Window.last", "Window.last_tokens"),
+    *("Scratchpad.read", "Scratchpad.all"),
+    *("Conversation.last", "Conversation.last_tokens", "Conversation.last_calls", "Conversation.earlier"),
+    *("Conversation.summary", "Conversation.after", "Conversation.topics"),
 }
 
 
 def test_every_verb_of_a_desk_is_known_to_change_or_to_read() -> None:
     verbs = {
         f"{part.__name__}.{name}"
-        for part in (Desk, Board, Scratchpad, Window)
+        for part in (Desk, Board, Scratchpad, Conversation)
         for name, _ in inspect.getmembers(part)
         if not name.startswith("_")
     }
