@@ -17,7 +17,7 @@ source that it leans on.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
@@ -29,9 +29,9 @@ from ..infra.ids import derived_id
 from ..infra.text import flaw
 from ..memory_layers.execution.memories import folded
 from ..memory_layers.guard import commands
-from ..memory_layers.records import Fact, Json, Memory, MemoryKind, Scope, Source
+from ..memory_layers.records import Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Source
 from . import dates
-from .grounding import borne_out, holds, language_of, same_language, tokens, turned_round
+from .grounding import asks, borne_out, denied, holds, language_of, same_language, tells, tokens, turned_round
 
 AT_ONCE = 24_000
 """Characters that a model is shown at a time."""
@@ -39,6 +39,7 @@ MOST = 24
 """Items that one text can give; a model that says more rambles."""
 LONGEST = 500
 """Characters of any part of an item."""
+LONGEST_PREDICATE = 80
 _LISTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "facts": (
         frozenset({"subject", "predicate", "object", "quotation"}),
@@ -51,20 +52,26 @@ _LISTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 _KINDS = {"episodes": MemoryKind.EPISODIC, "rules": MemoryKind.PROCEDURAL}
 
 Why = Literal[
-    "shape", "quotation", "subject", "object", "date", "words", "language", "negation", "instruction", "not the user's",
-    "twice", "too many",
+    "shape", "quotation", "question", "subject", "object", "date", "words", "language", "negation", "contradiction",
+    "instruction", "not the user's", "twice", "too many",
 ]  # fmt: skip
 """Why an item was dropped."""
-FAULTS = frozenset({"shape", "quotation", "subject", "object", "date", "words", "language", "negation"})
+FAULTS = frozenset(
+    {"shape", "quotation", "question", "subject", "object", "date", "words", "language", "negation", "contradiction"}
+)
 """Those of these that say of a model that it did not read well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Something said: by whom, and how far it is trusted. `id` is its memory's, or its turn's."""
+    """Something said: by whom, and how far it is trusted. `id` is its memory's, or its turn's.
+
+    `named`: the speaker goes by a name, and not merely as the user, the tool, the agent.
+    """
 
     id: UUID
     speaker: str
+    named: bool = False
     text: str
     source: Source
     trust: float
@@ -83,6 +90,11 @@ class Text:
     subject: str | None
     occurred_at: datetime
     before: tuple[Line, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether its readers know who speaks: by name, or because it is the one user of their conversation."""
+        return self.line.named or self.scope.kind is ScopeKind.SHARED
 
     def parts(self) -> list[Text]:
         """The text in parts that a model can be shown, cut where a paragraph, a sentence or a word ends."""
@@ -168,10 +180,13 @@ def read(answer: Json, text: Text, now: datetime) -> Reading:
             else:
                 seen.add(same)
                 kept.append(found)
+    torn = _torn([memory for memory, _ in kept])
+    dropped["contradiction"] += len(torn)
+    kept = [(memory, quotation) for memory, quotation in kept if _same(memory) not in torn]
     return Reading(
         memories=tuple(memory for memory, _ in kept),
         quotations=tuple(quotation for _, quotation in kept),
-        dropped=dict(dropped),
+        dropped=dict(+dropped),
     )
 
 
@@ -195,21 +210,26 @@ class _Judge:
             return "shape"
         if not needed <= told.keys() or not isinstance(many := parts.get("many", False), bool):
             return "shape"
-        if not holds(self._said, told["quotation"]):
+        if not holds(self._said, told["quotation"]) or len(tokens(told["quotation"]).split()) < 2:
             return "quotation"
+        if asks(self._text.line.text, told["quotation"]):
+            return "question"
         found = self._fact(told, many=many) if name == "facts" else self._sentence(name, told)
-        if isinstance(found, Memory) and commands(found.text):
+        if isinstance(found, Memory) and any(map(commands, (found.text, *told.values()))):
             return "instruction"
         return found if isinstance(found, str) else (found, told["quotation"])
 
     def _fact(self, told: Mapping[str, str], *, many: bool) -> Memory | Why:
         leans: list[Line] = []
-        if not self._names(told["subject"], leans):
+        if not tells(told["subject"]) or not self._names(told["subject"], leans):
             return "subject"
-        if not holds(tokens(told["quotation"]), told["object"]):
+        thing, quotation = told["object"], told["quotation"]
+        if not (tells(thing) and holds(tokens(quotation), thing)) or folded(thing) == folded(told["subject"]):
             return "object"
-        if not tokens(told["predicate"]).strip():
+        if len(told["predicate"]) > LONGEST_PREDICATE or not tokens(told["predicate"]).strip():
             return "shape"
+        if denied(f"{told['predicate']} {thing}", quotation):
+            return "negation"
         if "qualifier" in told and not self._names(told["qualifier"], leans):
             return "object"
         since = None
@@ -231,6 +251,8 @@ class _Judge:
         text = self._text
         if name == "rules" and text.line.source != "user":
             return "not the user's"
+        if tokens(told["text"]) == self._said and name == "episodes":
+            return "twice"
         if not same_language(told["text"], text.line.text):
             return "language"
         words = [self._said, tokens(text.line.speaker)]
@@ -247,7 +269,8 @@ class _Judge:
 
     def _names(self, name: str, leans: list[Line]) -> bool:
         """Whether somebody or something is named here, or is who speaks, or was named just before; that is leant on."""
-        if folded(name) == folded(self._text.line.speaker) or holds(self._said, name):
+        speaks = folded(name) == folded(self._text.line.speaker)
+        if (speaks and self._text.known) or holds(self._said, name):
             return True
         for line in reversed(self._text.before):
             if folded(name) == folded(line.speaker) or holds(tokens(line.text), name):
@@ -307,6 +330,16 @@ def _same(memory: Memory) -> tuple[str, ...]:
     if (fact := memory.fact) is not None:
         return tuple(folded(part) for part in ("fact", fact.subject, fact.predicate, fact.object, fact.qualifier))
     return memory.kind.value, tokens(memory.text)
+
+
+def _torn(memories: Sequence[Memory]) -> set[tuple[str, ...]]:
+    """Facts that say two things of one moment, where nobody said that both may hold."""
+    values: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
+    for memory in memories:
+        if (fact := memory.fact) is not None and not fact.many:
+            key = (folded(fact.subject), folded(fact.predicate), folded(fact.qualifier), fact.since)
+            values[key].add(_same(memory))
+    return {one for several in values.values() if len(several) > 1 for one in several}
 
 
 def text_of(said: Json) -> str:

@@ -31,18 +31,35 @@ _NO: dict[Language, re.Pattern[str]] = {
         r"|banned|banning|prohibit\w*|stop|except|unless|only)\b"
     ),
 }
+_DENIES: dict[Language, re.Pattern[str]] = {
+    "pt": re.compile(r"\b(?:nao|nunca|jamais|nem|deix\w+ de|par\w+ de|antigamente|ex)\b"),
+    "en": re.compile(r"\b(?:not|never|no longer|\w+n[’']?t|nor|neither|used to|stopped|quit|former|formerly)\b"),
+}
+_DENYING: dict[Language, re.Pattern[str]] = {
+    "pt": re.compile(
+        r"\b(?:nao|nunca|jamais|nem|nenhum\w?|sem|deix\w+|par(?:a|ou|aram|ei)|odei\w+|detest\w+|evit\w+|recus\w+|saiu"
+        r"|ex|antig\w+|desgosta)\b"
+    ),
+    "en": re.compile(
+        r"\b(?:not|never|no|none|\w+n[’']?t|without|nor|neither|stop\w*|quit|left|former\w*|dislik\w+|hat(?:es?|ed)|lack\w*"
+        r"|avoid\w*|refus\w+|used to|free of)\b"
+    ),
+}
+"""What a quotation says no by, and the words of a claim that say it too."""
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?\n]?")
 _MARKS = {
     language: frozenset(words.split())
     for language, words in (
         (
             "pt",
             "o os de da dos das na nos nas em um uma que nao para por com e eu voce ele ela meu minha seu sua foi"
-            " ser esta isso este esse mais mas como quando muito ja tem ao aos pelo pela se",
+            " ser esta isso este esse mais mas como quando muito ja tem ao aos pelo pela se eles elas nos voces"
+            " aquilo lhe lo la",
         ),
         (
             "en",
             "the of and to in is it that for on with i you he she my your his her was be are this these but when"
-            " very have has had not we they at by from will would an or if",
+            " very have has had not we they at by from will would an or if me our us him them their its",
         ),
     )
 }
@@ -91,6 +108,23 @@ def turned_round(sentence: str, quotation: str) -> bool:
     """Whether one of the two says no and the other does not."""
     says_no = _NO[language_of(f"{quotation} {sentence}")]
     return bool(says_no.search(folded(sentence))) != bool(says_no.search(folded(quotation)))
+
+
+def denied(claim: str, quotation: str) -> bool:
+    """Whether a quotation says that something is not so, or no more, and a claim says that it is."""
+    language = language_of(f"{quotation} {claim}")
+    return bool(_DENIES[language].search(folded(quotation))) and not _DENYING[language].search(folded(claim))
+
+
+def asks(text: str, quotation: str) -> bool:
+    """Whether a quotation stands in a question of a text, and nowhere else."""
+    sentences = [sentence for sentence in _SENTENCE.findall(text) if holds(tokens(sentence), quotation)]
+    return bool(sentences) and all(sentence.rstrip().endswith("?") for sentence in sentences)
+
+
+def tells(name: str) -> bool:
+    """Whether a name is more than small words: not he, it, we, você."""
+    return any(token not in _MARKS["pt"] and token not in _MARKS["en"] for token in tokens(name).split())
 
 
 def language_of(text: str) -> Language:

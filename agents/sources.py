@@ -43,8 +43,8 @@ def witness(text: Text) -> Principal:
 def _remembered(row: _Row) -> Text:
     scope = Scope(kind=ScopeKind(row["scope"]), readers=frozenset(row["readers"]), roles=frozenset(row["reader_roles"]))
     return Text(
-        line=_line(row["id"], row["speaker"] or _speaker(row["source"], row["owner"]), row["text"], row),
-        before=_trusted(_line(UUID(one["id"]), one["speaker"], one["text"], one) for one in reversed(row["before"])),
+        line=_line(row["id"], row, row["owner"]),
+        before=_trusted(_line(UUID(one["id"]), one, row["owner"]) for one in reversed(row["before"])),
         tenant=row["tenant"],
         owner=row["owner"],
         session=row["session"],
@@ -69,17 +69,28 @@ def _said(row: _Row) -> Text:
     )
 
 
-def _line(identifier: UUID, speaker: str, text: str, row: _Row) -> Line:
+def _line(identifier: UUID, row: _Row, owner: str) -> Line:
     return Line(
-        id=identifier, speaker=speaker, text=text, source=cast(Source, row["source"]), trust=float(row["trust"])
+        id=identifier,
+        speaker=row["speaker"] or _speaker(row["source"], owner),
+        named=row["speaker"] is not None or row["source"] == "agent",
+        text=row["text"],
+        source=cast(Source, row["source"]),
+        trust=float(row["trust"]),
     )
 
 
 def _turn(identifier: UUID, row: _Row) -> Line:
     body = row["body"]
     turn = Turn(role=row["role"], body=body["said"], source=body.get("source"))
-    speaker = _speaker(turn.comes_from, row["agent"])
-    return Line(id=identifier, speaker=speaker, text=text_of(turn.body), source=turn.comes_from, trust=turn.trust)
+    return Line(
+        id=identifier,
+        speaker=_speaker(turn.comes_from, row["agent"]),
+        named=turn.comes_from == "agent",
+        text=text_of(turn.body),
+        source=turn.comes_from,
+        trust=turn.trust,
+    )
 
 
 def _speaker(source: str, agent: str) -> str:
