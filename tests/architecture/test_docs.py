@@ -34,7 +34,7 @@ def test_every_setting_is_documented_and_no_other(root: Path) -> None:
 
 def test_every_measure_is_documented_and_no_other(root: Path) -> None:
     page = (root / "docs/back-pressure.md").read_text(encoding="utf-8")
-    code = [path for folder in ("memory_layers", "runtime") for path in (root / folder).rglob("*.py")]
+    code = [path for folder in ("memory_layers", "agents", "runtime") for path in (root / folder).rglob("*.py")]
     call = re.compile(r"telemetry\.(?:count|spread|level)\(\s*\"([\w.]+)")
     measured = {name for path in code for name in call.findall(path.read_text(encoding="utf-8"))}
     assert set(re.findall(r"^\| `(lousa\.[\w.]+)`", page, re.M)) == measured
