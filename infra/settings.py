@@ -71,6 +71,8 @@ class Settings(BaseSettings):
     """How long an acknowledgement is held back just below a mark; 0 never slows."""
     debt_patience: timedelta = timedelta(seconds=5)
     """How long a write waits for room at a mark before it is refused."""
+    truth: bool = True
+    """Whether a memory that tells the same thing with another value takes the older one's place."""
     consolidate: bool = True
     """Whether an open Lousa consolidates by itself when that is due."""
     consolidate_every: timedelta = timedelta(days=1)

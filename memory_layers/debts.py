@@ -65,15 +65,18 @@ class Debts:
 
     async def put(
         self, tenant: str, layer: str, batch: Sequence[Memory], owing: Mapping[UUID, int] | None = None
-    ) -> None:
-        """Give memories to a layer, and take off what it was owed for them; `owing` says at which revisions."""
+    ) -> Collection[UUID]:
+        """Give memories to a layer, and take off what it was owed for them; `owing` says at which revisions.
+
+        Returns those that it could not take yet, which stay owed.
+        """
         held = self._layers[layer]
         if held.capabilities.transactional:
-            await held.put(tenant, batch)
-            return
+            return await held.put(tenant, batch)
         read = await self._owing(tenant, layer, batch) if owing is None else owing
         late = await held.put(tenant, batch)
         await self._settle(tenant, layer, {one.id: read[one.id] for one in batch if one.id in read}, but=late)
+        return late
 
     async def _owing(self, tenant: str, layer: str, batch: Sequence[Memory]) -> dict[UUID, int]:
         async with self._connections.system_transaction(tenant) as connection:

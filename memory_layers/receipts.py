@@ -8,7 +8,7 @@ withdrawn before it arrived; ``stale`` the relay refused it, because its task ha
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
@@ -22,7 +22,9 @@ Follow = Callable[["Receipt", timedelta], Awaitable["Receipt"]]
 class Receipt:
     """What became of one write. `owed` names the layers that do not have it yet; the relay pays them.
 
-    `superseded` are the facts that it retired, `contested` those that it stands against.
+    `superseded` are the facts that it retired, and the memories whose place it took because it tells the same thing
+    with another value: `because` says why of each of these, once the receipt is settled. `contested` are the facts that
+    it stands against.
     """
 
     id: UUID
@@ -30,6 +32,7 @@ class Receipt:
     owed: tuple[str, ...] = ()
     superseded: tuple[UUID, ...] = ()
     contested: tuple[UUID, ...] = ()
+    because: Mapping[UUID, str] = field(default_factory=dict[UUID, str])
     _follow: Follow | None = field(default=None, repr=False, compare=False)
 
     async def settled(self, timeout: timedelta | float = 10.0) -> Receipt:  # noqa: ASYNC109  # its end is an answer

@@ -6,10 +6,17 @@
 SET LOCAL search_path = lousa, public;
 
 ALTER TABLE memory ADD COLUMN superseded_why text;              -- NULL where its fact's key or an equal memory decided
+ALTER TABLE memory ADD COLUMN superseded_of jsonb;              -- which value of which thing gave way to which
 ALTER TABLE memory ADD COLUMN last_told_at timestamptz;         -- when it was told again or upheld; NULL: never, see occurred_at
-GRANT UPDATE (superseded_why, last_told_at) ON memory TO lousa_app, lousa_system;
+GRANT UPDATE (superseded_why, superseded_of, last_told_at) ON memory TO lousa_app, lousa_system;
 -- What a memory took the place of: for a question about the past, and for the day on which that memory is withdrawn.
 CREATE INDEX memory_successor ON memory (tenant, superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- Which value gave way: for what repeats it later.
+CREATE INDEX memory_given_way ON memory (tenant, (superseded_of ->> 'before')) WHERE superseded_of IS NOT NULL;
+
+-- Facts that rest on a memory: while one of them holds, the memory does.
+CREATE INDEX memory_supports ON memory USING gin (sources) WHERE kind = 'fact' AND sources <> '{}';
 
 ALTER TABLE debt DROP CONSTRAINT debt_layer_check;
 ALTER TABLE debt ADD CONSTRAINT debt_layer_check CHECK (layer IN ('context', 'knowledge', 'shown', 'rebuild', 'truth'));

@@ -1,0 +1,246 @@
+"""Values: what a text tells of a thing in a form that can be compared, in Portuguese and in English.
+
+A value has a sort, which says what it may be compared with (times with times, sums with sums, kilograms with
+kilograms), and a canonical form, which is the same however it is written: `14:00`, `2 pm` and `14h` are one time, and
+`12 000` is one number. Where two readings overlap the earlier in the table wins. Words are not values, but for names:
+what is written with a capital inside a sentence, or in quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..context.terms import STOP_WORDS
+from ..execution.memories import folded
+from .words import MONTHS, NUMBERS, SPANS, WEEKDAYS, stem
+
+_NUMBER = r"\d{1,3}(?:[ .,\u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?"
+_COUNT = rf"(?:{_NUMBER}|\b(?:{'|'.join(NUMBERS)})\b)"
+_SCALE = r"(?:\s?(?:mil|k|thousand|mi|milhao|milhoes|million|bi|bilhao|bilhoes|billion)\b)?"
+_SCALES = {"mil": 1e3, "k": 1e3, "thousand": 1e3, "mi": 1e6, "bi": 1e9}
+_CURRENCY = r"(?:reais|real|brl|euros?|eur|dolares|dolar|dollars?|usd|bucks|pounds?|gbp|libras?)"
+_SIGNS = {"r$": "brl", "us$": "usd", "$": "usd", "€": "eur", "£": "gbp"}
+_WORDS = {"rea": "brl", "brl": "brl", "eur": "eur", "dol": "usd", "usd": "usd", "buc": "usd"}
+_ARTICLES = ("um", "uma", "one")
+_MONTH, _WEEKDAY, _SPAN = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(SPANS)
+_UNLESS_UNIT = frozenset("of de da do das dos por per to a o e and or ou em in for para pra at às as the os no na".split())
+LONGEST = 4_000
+"""Signs of a text that are read."""
+_PLACES = (
+    "room sala floor andar dock doca gate portao line linha bus onibus platform plataforma port porta level nivel aisle"
+    " corredor shelf prateleira box caixa lane pista zone zona ward ala desk mesa channel canal ramal extension page"
+    " pagina bay baia seat assento track trilha unit unidade slot vaga apartment apartamento block bloco hall number"
+    " numero stage etapa tier faixa grade class turma locker armario court quadra"
+)
+_PLACE = "|".join(_PLACES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value in a text: `sort` says what it compares with, `same` what it is equal to; where it stands in the folded text."""
+
+    sort: str
+    same: str
+    begin: int
+    end: int
+
+
+def plain(text: str) -> str:
+    """A text as it is read here: like `folded`, one sign for each, so that places in both are the same."""
+    return text.lower() if text.isascii() else "".join(map(_folded, text))
+
+
+@lru_cache(maxsize=10_000)
+def _folded(sign: str) -> str:
+    return sign if sign.isspace() else folded(sign)[:1] or " "
+
+
+def values(text: str) -> list[Value]:
+    """The values of a text, in the order in which they stand."""
+    flat = plain(text)
+    taken: list[Value] = []
+    for pattern, read in _READERS:
+        for found in pattern.finditer(flat):
+            if any(found.start() < held.end and held.begin < found.end() for held in taken):
+                continue
+            if (value := read(found)) is not None:
+                taken.append(Value(*value, found.start(), found.end()))
+    taken += _names(text, flat, taken)
+    return sorted(taken, key=lambda value: value.begin)
+
+
+def holds_value(text: str) -> bool:
+    """Whether a text may hold a value: a cheap look before it is read."""
+    text = text[:LONGEST]
+    return _MAYBE.search(text) is not None or _DAYS.search(plain(text)) is not None
+
+
+_MAYBE = re.compile(
+    r"\d|[a-z]\.[a-z]|[@%$€£\"“«]|\s'"
+    r"|(?:\b(?:is|are|by|with|uses?|using|in|at|via|through|to|on|called|named|é|É|são|com|por|pel[ao]|usa|usam|usamos|em|n[ao]|d[ao]"
+    r"|para|pr[ao])|[:=])(?: (?:the|our|an?|o|a|os|as|um|uma|dra?\.|sra?\.|mrs?\.))? [A-ZÀ-Ý]"
+)
+_DAYS = re.compile(
+    rf"\b(?:(?:{_WEEKDAY}|{_MONTH})s?|noon|midnight|midday|meio-?dia|meia-?noite|(?:{'|'.join(NUMBERS)}) [a-z]+)\b"
+)
+
+
+def number(written: str) -> float | None:
+    """A number as either language writes it, in digits or as a word."""
+    written = written.strip()
+    if written in NUMBERS:
+        return float(NUMBERS[written])
+    plain = re.sub(r"[ \u00a0\u202f](?=\d{3})", "", written)
+    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", plain):
+        plain = re.sub(r"[.,]", "", plain)
+    elif found := re.fullmatch(r"(\d{1,3}(?:[.,]\d{3})+)[.,](\d{1,2})", plain):
+        plain = re.sub(r"[.,]", "", found[1]) + "." + found[2]
+    else:
+        plain = plain.replace(",", ".")
+    try:
+        return float(plain)
+    except ValueError:
+        return None
+
+
+def _shown(amount: float) -> str:
+    return f"{amount:g}" if abs(amount) < 1e6 else f"{amount:.2f}"
+
+
+Read = tuple[str, str] | None
+
+
+def _exact(sort: str) -> Callable[[re.Match[str]], Read]:
+    return lambda found: (sort, found[0].rstrip(".,"))
+
+
+def _money(found: re.Match[str]) -> Read:
+    amount = number(found["n"] or found["m"] or "")
+    if amount is None:
+        return None
+    scale = (found["s"] or found["t"] or "").strip()
+    sign = found["sign"]
+    currency = _SIGNS[sign] if sign else _WORDS.get((found["word"] or "")[:3], "gbp")
+    return "money", f"{_shown(amount * _scaled(scale))} {currency}"
+
+
+def _scaled(scale: str) -> float:
+    return next((factor for name, factor in _SCALES.items() if scale and scale.startswith(name)), 1.0)
+
+
+def _time(found: re.Match[str]) -> Read:
+    hour, minute = int(found["h"] or found["g"] or found["i"]), int(found["m"] or found["n"] or 0)
+    if (half := found["half"]) and hour <= 12:
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    return ("time", f"{hour:02}:{minute:02}") if hour < 25 and minute < 60 else None
+
+
+def _date(found: re.Match[str]) -> Read:
+    day = found["d"] or found["e"] or ""
+    month = MONTHS[found["m"] or found["n"]]
+    return "date", f"{month}-{int(day)}"
+
+
+def _span(found: re.Match[str]) -> Read:
+    amount = number(found["n"])
+    return None if amount is None else ("span", _shown(amount * SPANS[found["u"]]))
+
+
+def _percent(found: re.Match[str]) -> Read:
+    amount = number(found["n"])
+    return None if amount is None else ("percent", _shown(amount))
+
+
+def _measure(found: re.Match[str]) -> Read:
+    amount, unit = number(found["n"]), found["u"]
+    if amount is None or unit in STOP_WORDS or found["n"] in _ARTICLES:
+        return None
+    return f"of {stem(unit)}", _shown(amount * _scaled((found["s"] or "").strip()))
+
+
+def _numbered(found: re.Match[str]) -> Read:
+    return f"which {stem(found['p'])}", found["n"]
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Read]], ...] = tuple(
+    (re.compile(pattern), read)
+    for pattern, read in (
+        (r"\bhttps?://\S+[\w/]", _exact("address")),
+        (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", _exact("mail")),
+        (r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b", _exact("host")),
+        (r"\b\d{4}-\d\d-\d\d\b", _exact("date")),
+        (r"\b\d{1,2}/\d{1,2}(?:/\d{2,4})?\b", _exact("date")),
+        (
+            rf"(?P<sign>r\$|us\$|[$€£])\s?(?P<n>{_NUMBER})(?P<s>{_SCALE})"
+            rf"|(?P<m>{_NUMBER})(?P<t>{_SCALE})\s?(?:de\s)?(?P<word>{_CURRENCY}\b|[€£])",
+            _money,
+        ),
+        (rf"(?P<n>{_NUMBER})\s?(?:%|\bpercent\b|\bpor cento\b)", _percent),
+        (
+            r"\b(?P<h>\d{1,2})(?:[:.](?P<m>\d\d))?\s?(?P<half>[ap]\.?m\b\.?)|\b(?P<g>\d{1,2})[:h](?P<n>\d\d)\b(?:h\b)?"
+            r"|(?<=\bas )(?P<i>\d{1,2})(?:h\b| horas\b)|(?<!\d[.,:])\b(?P<k>\d{1,2})h\b",
+            lambda found: _time(found) if not found["k"] else ("time", f"{int(found['k']):02}:00"),
+        ),
+        (r"\b(?:noon|midday|meio-?dia)\b", lambda found: ("time", "12:00")),
+        (r"\b(?:midnight|meia-?noite)\b", lambda found: ("time", "00:00")),
+        (
+            rf"\b(?P<d>\d{{1,2}})[ºo]?(?:st|nd|rd|th)?\s(?:of\s|de\s)?(?P<m>{_MONTH})\b"
+            rf"|\b(?P<n>{_MONTH})\s(?P<e>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)",
+            _date,
+        ),
+        (r"\b(?:19|20)\d\d\b(?![-.,]\d)", _exact("year")),
+        (rf"\b(?P<n>{_COUNT})[\s-](?:(?!(?:{_SPAN})s?\b|of |de )[a-z]{{4,}}\s)?(?P<u>{_SPAN})s?\b", _span),
+        (rf"\b(?P<n>\d+)\s?(?P<u>min|ms|s|d)\b", _span),
+        (rf"\b(?:{_WEEKDAY})s?(?:-feiras?)?\b", lambda found: ("weekday", _weekday(found[0]))),
+        (rf"\b(?:{_MONTH})\b", lambda found: ("month", str(MONTHS[found[0]]))),
+        (rf"\b(?P<p>{_PLACE})s?\s(?:no?\.?\s|#)?(?P<n>\d+\w?)\b", _numbered),
+        (r"\bv?\d+(?:\.\d+)+(?:-\w+)?\b(?!\s?(?:mil|k)\b)", lambda found: _version(found[0])),
+        (r"\b(?=[\w.-]*\d)(?=[\w.-]*[a-z])\w+(?:[-._]\w+)+\b", _exact("code")),
+        (r"\b[a-z]+\d+\w*\b", _exact("code")),
+        (r"\b[a-z][\w-]*(?:\.[a-z][\w-]*)+\b(?:/\S*)?", _exact("host")),
+        (rf"\b(?P<n>{_COUNT})(?P<s>{_SCALE})\s(?P<u>[a-z]{{2,}})", _measure),
+        (rf"\b(?P<n>{_COUNT})\s?(?P<s>)(?P<u>[kmcg]?[gmlb]|[kmgt]b)\b", _measure),
+        (rf"(?<![\w.,-]){_NUMBER}(?![\w-])", lambda found: ("number", _shown(number(found[0]) or 0.0))),
+    )
+)
+
+
+def _version(written: str) -> Read:
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+", written):
+        return "number", _shown(number(written) or 0.0)
+    return "version", written.removeprefix("v")
+
+
+def _weekday(written: str) -> str:
+    return str(next(day for name, day in WEEKDAYS.items() if written.startswith(name)))
+
+
+_NAME = re.compile(r"[A-ZÀ-Ý][\w'&+-]*(?:(?: (?:de|da|do|dos|das|of|van|von) (?=[A-ZÀ-Ý]))? ?[A-ZÀ-Ý0-9][\w'&+-]*)*")
+_QUOTED = re.compile(r"[\"“«]([^\"”»]{1,60})[\"”»]|(?<!\w)'([^']{1,60})'(?!\w)")
+_TITLES = frozenset("i i'm i've i'll i'd eu dr dra sr sra mr mrs ms".split())
+
+
+def _names(text: str, flat: str, taken: Iterable[Value]) -> Iterator[Value]:
+    held = list(taken)
+    for sort, pattern in (("quote", _QUOTED), ("name", _NAME)):
+        for found in pattern.finditer(text):
+            begin, end = found.span()
+            if any(begin < other.end and other.begin < end for other in held):
+                continue
+            if sort == "name" and _opens(text, begin, "") and (opening := re.match(r"(\w+) ", flat[begin:end])):
+                begin += opening.end() if opening[1] in STOP_WORDS else 0
+            same = flat[begin:end].strip("\"“”«»' ").removesuffix("'s")
+            if sort == "name" and (_opens(text, begin, text[begin:end]) or same in _TITLES):
+                continue
+            held.append(Value(sort, same, begin, end))
+            yield held[-1]
+
+
+def _opens(text: str, begin: int, name: str) -> bool:
+    """Whether it stands where every word has a capital; what goes on with another, or is in capitals, may be a name."""
+    before = text[:begin].rstrip(" \"“«'([-")
+    first = not before or before[-1] in ".!?:\n…"
+    return first and " " not in name and not (len(name) > 1 and name[:2].isupper())
