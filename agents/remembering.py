@@ -189,7 +189,9 @@ class Remembering:
             touch=touch,
             freshness=freshness,
         )
-        return await self._services.recaller.recall(self.principal, asked)
+        found = await self._services.recaller.recall(self.principal, asked)
+        self._services.router.echoes.heard(self.principal, found)
+        return found
 
     async def facts(self, about: str, *, hops: int = 1, as_of: datetime | None = None) -> list[Edge]:
         """The facts that name `about` as subject or as thing, now or `as_of`; with `hops` those of its neighbours too.

@@ -37,13 +37,17 @@ QUERIES = load_queries(f"{__package__}.execution")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """One admitted write. `stale` says that its task had passed on: it is not written, and the ledger says so."""
+    """One admitted write. `stale` says that its task had passed on: it is not written, and the ledger says so.
+
+    `echo`: whoever writes it had just recalled it, so it confirms nothing.
+    """
 
     operation: UUID
     memory: Memory
     stale: bool = False
     trace_id: str | None = None
     span_id: str | None = None
+    echo: bool = False
 
     @property
     def entry(self) -> UUID:
@@ -161,7 +165,10 @@ class Committer:
         owing = {memory.id for memory in found if 2 in self.policy[memory.kind].also}
         if len(todo) > 1:
             await keys.get()  # with them at hand, payloads are sealed while the server inserts
-        inserted = await memories.send(connection, kept, owed=owing, due_after=due_after) if kept else None
+        echoes = {given[entry].id for entry, write in todo.items() if write.echo}
+        inserted = (
+            await memories.send(connection, kept, owed=owing, echoes=echoes, due_after=due_after) if kept else None
+        )
         # Words of what turns out to be known or forgotten are left out: they are those of nothing in the record.
         await self._index(connection, [memory for memory in found if memory.fact is None])
         # A lone one is sealed when it is written down: to ask for its key by then takes no trip of its own.

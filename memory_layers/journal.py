@@ -63,6 +63,7 @@ class Journaled:
     fence: Fence | None = None
     trace_id: str | None = None
     span_id: str | None = None
+    echo: bool = False
 
     def fields(self) -> tuple[Word, ...]:
         """As fields of a stream entry; what a search of the journal needs stands outside the body."""
@@ -72,6 +73,7 @@ class Journaled:
             "memory": to_json(memory),
             "fence": [self.fence.task, self.fence.token] if self.fence else None,
             "trace": [self.trace_id, self.span_id] if self.trace_id else None,
+            **({"echo": True} if self.echo else {}),
         }
         head = ("session", memory.session or "", "execution", str(memory.execution or ""), "id", str(memory.id))
         return (*head, "owner", memory.owner, "body", json.dumps(body, ensure_ascii=False, separators=(",", ":")))
@@ -87,6 +89,7 @@ class Journaled:
             fence=Fence(task=fence[0], token=fence[1]) if fence else None,
             trace_id=trace[0],
             span_id=trace[1],
+            echo=body.get("echo", False),
         )
 
 

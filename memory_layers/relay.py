@@ -189,6 +189,7 @@ class Relay:
                     stale=delivery.place in overtaken,
                     trace_id=entry.trace_id,
                     span_id=entry.span_id,
+                    echo=entry.echo,
                 ),
             )
             for delivery, entry in read

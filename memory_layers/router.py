@@ -41,6 +41,7 @@ from .context.pgvector import ContextLayer
 from .conversation.claims import Fence
 from .conversation.feed import Feed
 from .debts import Debts, Layer
+from .echoes import Echoes
 from .execution import ledger
 from .journal import Journal, Journaled
 from .knowledge.postgres import KnowledgeLayer
@@ -71,6 +72,8 @@ class Router:
         *,
         feed: Feed,
     ) -> None:
+        self.echoes = Echoes()
+        """What sessions of this process were told lately, by whoever recalls for them."""
         self._connections = connections
         self._policy = policy
         self._clock = clock
@@ -198,7 +201,14 @@ class Router:
         self, principal: Principal, memory: Memory, operation: UUID, fence: Fence | None, share: float
     ) -> Receipt:
         trace_id, span_id = telemetry.current_ids()
-        entry = Journaled(operation=operation, memory=memory, fence=fence, trace_id=trace_id, span_id=span_id)
+        entry = Journaled(
+            operation=operation,
+            memory=memory,
+            fence=fence,
+            trace_id=trace_id,
+            span_id=span_id,
+            echo=self.echoes.repeats(principal, memory),
+        )
         await self._journal.append(principal.tenant, entry, share)
         return self._receipt(principal, Outcome(id=memory.id, state="journaled"))
 
@@ -206,7 +216,8 @@ class Router:
         if memory.sources:
             await self.caught_up(principal, self._deadline)  # a source that still waits would vouch for nothing
         trace_id, span_id = telemetry.current_ids()
-        write = Write(operation=operation, memory=memory, trace_id=trace_id, span_id=span_id)
+        echo = self.echoes.repeats(principal, memory)
+        write = Write(operation=operation, memory=memory, trace_id=trace_id, span_id=span_id, echo=echo)
         outcome = await self._commit(principal, write, along)
         if outcome.owed and outcome.id == memory.id:
             outcome = replace(outcome, owed=await self._project(principal.tenant, memory, outcome.owed))

@@ -57,14 +57,14 @@ def folded(text: str) -> str:
 
 def core(text: str) -> str:
     """A text as it is compared with others for being the same."""
-    words = text.split()
+    words, shouted = text.split(), text.isupper()
     kept: list[str] = []
     for place, word in enumerate(words, start=1):
         bare = word.strip(_EDGE)
         if not bare:
             continue
         plain = folded(bare)
-        if plain == _POLITE or (plain in _LIGHT and place < len(words) and (bare.islower() or place == 1)):
+        if plain == _POLITE or (plain in _LIGHT and place < len(words) and (shouted or place == 1 or bare.islower())):
             continue
         if len(plain) >= _SHORTEST_PLURAL and plain.isalpha() and plain[-1] == "s" and plain[-2] != "s":
             plain = plain[:-1]

@@ -70,6 +70,17 @@ async def test_equal_texts_are_one_hit_that_carries_the_others(layers: Layers, p
     assert sorted([hit.id, *hit.also]) == sorted(ids)
 
 
+async def test_what_was_told_again_in_other_dress_is_one_hit(layers: Layers, principal: Principal):
+    rule, *again = [
+        *await layers.remember(principal, "Never force push to main", kind=MemoryKind.PROCEDURAL, source="user"),
+        *await layers.remember(principal, "The user said: never force push to the main.", source="agent"),
+        *await layers.remember(principal, "“never force push to MAIN”", kind=MemoryKind.EPISODIC, source="tool"),
+    ]
+    other = await layers.remember(principal, "Never force push to main2")
+    hits = await layers.recall(principal, "may I force push to main?")
+    assert {frozenset((hit.id, *hit.also)) for hit in hits} == {frozenset((rule, *again)), frozenset(other)}
+
+
 async def test_contested_facts_are_both_surfaced_and_say_so(layers: Layers, principal: Principal):
     await layers.state(principal, "Plano Ouro", "preço", "R$ 100")
     await layers.state(principal, "Plano Ouro", "preço", "R$ 120")
@@ -93,7 +104,7 @@ async def test_a_past_moment_is_answered_with_what_held_then(layers: Layers, pri
 async def test_of_two_like_episodes_the_fresher_one_comes_first_and_neither_is_lost(
     layers: Layers, principal: Principal
 ):
-    old, new = "The deploy went well, again.", "The deploy went well again."
+    old, new = "The deploy went well once again.", "The deploy went well again."
     await layers.remember(principal, old, kind=MemoryKind.EPISODIC, occurred_at=TODAY - timedelta(days=85))
     await layers.remember(principal, new, kind=MemoryKind.EPISODIC)
     assert await layers.texts(principal, "how often did the deploy go well again?") == [new, old]

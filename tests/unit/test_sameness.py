@@ -12,6 +12,7 @@ SAME = [
     ("Send the report to Ana, please", "Please send report to Ana"),
     ("A cliente pediu: relatórios em planilha", "a cliente pediu relatório em planilha"),
     ("“No meetings on Fridays”", "no meeting on Friday"),
+    ("Nunca apague o banco de produção", "NUNCA APAGUE O BANCO DE PRODUÇÃO"),
     ("São Paulo é a sede", "Sao Paulo é sede"),
 ]
 DIFFERENT = [

@@ -14,6 +14,7 @@ from lousa.consolidation.contract import Counts
 from lousa.consolidation.deduplicate import in_chunks
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
+from lousa.memory_layers.execution import memories
 from lousa.memory_layers.execution.memories import folded
 from lousa.memory_layers.records import Fact, Memory, MemoryKind, Scope, ScopeKind
 
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 READERS = Scope(kind=ScopeKind.HIERARCHICAL, readers=frozenset({"ana", "bruno"}))
+KEYED = memories.content_key
+
+
+@pytest.fixture(autouse=True)
+def an_older_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing kept apart what is not equal to the letter, as it once did."""
+
+    def former(memory: Memory) -> bytes:
+        return KEYED(replace(memory, metadata={**memory.metadata, "to the letter": folded(memory.text)}))
+
+    monkeypatch.setattr(memories, "content_key", former)
 
 
 @pytest.mark.parametrize(

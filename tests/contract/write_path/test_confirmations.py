@@ -1,0 +1,187 @@
+"""Saying it again confirms: once for each who says it, however many at once; an agent's echo confirms nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from lousa.infra.connections import Connections
+from lousa.infra.identity import Principal
+from lousa.infra.ids import new_id
+from lousa.memory_layers.execution import memories
+from lousa.memory_layers.records import SHARED, Hit, Memory, MemoryKind
+
+if TYPE_CHECKING:
+    from .conftest import WritePath
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+RULE = "Regra do time: nunca faça force push na main"
+
+
+def said(who: Principal, text: str = RULE, *, after: timedelta = timedelta(), **parts: Any) -> Memory:
+    source = parts.pop("source", "user")
+    return Memory(
+        id=new_id(),
+        tenant=who.tenant,
+        owner=who.agent,
+        session=who.session,
+        execution=who.execution,
+        scope=SHARED,
+        kind=parts.pop("kind", MemoryKind.SEMANTIC),
+        text=text,
+        source=source,
+        trust={"user": 1.0, "tool": 0.7, "agent": 0.5}[source],
+        occurred_at=NOW + after,
+        recorded_at=NOW + after,
+        **parts,
+    )
+
+
+async def standing(connections: Connections, who: Principal) -> list[tuple[Any, ...]]:
+    """Of every row: how often it was said, when last, by whom at best, how far it is trusted, until when."""
+    async with connections.system_transaction(who.tenant) as connection:
+        cursor = await connection.execute(
+            "SELECT confirmations, confirmed_at, source, round(trust::numeric, 2)::float8, expires_at FROM memory"
+            " WHERE tenant = %s AND status = 'live' ORDER BY recorded_at, id",
+            (who.tenant,),
+        )
+        return await cursor.fetchall()
+
+
+async def insert(connections: Connections, who: Principal, *given: Memory, echoes: bool = False) -> None:
+    """Each in a transaction of its own."""
+    for memory in given:
+        async with connections.transaction(who) as connection:
+            await (await memories.send(connection, [memory], echoes=[memory.id] if echoes else [])).known()
+
+
+async def test_sixteen_writers_at_one_moment_leave_one_row_that_was_confirmed_by_all(
+    connections: Connections, principal: Principal
+) -> None:
+    texts = [RULE, RULE.upper(), f"  {RULE}.", "Regra do time: nunca faça o force push na main!"] * 4
+
+    async def write(text: str) -> None:
+        async with connections.transaction(principal) as connection:
+            await memories.insert(connection, [said(principal, text)])
+
+    await asyncio.gather(*map(write, texts))
+    assert await standing(connections, principal) == [(16, NOW, "user", 1.0, None)]
+
+
+@pytest.mark.parametrize("kind", [MemoryKind.SEMANTIC, MemoryKind.PROCEDURAL])
+async def test_sixteen_writes_of_one_text_are_one_memory_whichever_way_they_go(
+    path: WritePath, principal: Principal, kind: MemoryKind
+) -> None:
+    given = [said(principal, kind=kind) for _ in range(16)]
+    receipts = await asyncio.gather(*(path.router.remember(principal, one, operation=one.id) for one in given))
+    settled = await asyncio.gather(*(receipt.settled() for receipt in receipts))
+    assert sorted({receipt.state for receipt in settled}) == ["duplicate", "stored"]
+    assert len({receipt.id for receipt in settled}) == 1
+    [(times, *_)] = await standing(path.connections, principal)
+    assert times == 16
+    assert await path.count(principal, "ledger_entry") == 16
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_equals_count_alike_whether_they_come_together_or_apart(
+    connections: Connections, principal: Principal, together: bool
+) -> None:
+    given = [said(principal, after=number * DAY, source="tool") for number in range(3)]
+    given += [said(principal, after=5 * DAY, source="agent"), said(principal, after=4 * DAY)]
+    if together:
+        async with connections.transaction(principal) as connection:
+            assert set((await memories.insert(connection, given)).values()) == {given[0].id}
+    else:
+        await insert(connections, principal, *given)
+    assert await standing(connections, principal) == [(4, NOW + 4 * DAY, "user", 1.0, None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RULE,
+        f"O usuário disse: {RULE}",
+        f'"{RULE}"',
+        f"Segundo o usuário, {RULE.lower()}.",
+        f"Note: the user said: {RULE}",
+        f"- I remember that {RULE}",
+    ],
+)
+@pytest.mark.parametrize("source", ["user", "tool"])
+async def test_an_agent_that_tells_it_again_confirms_nothing_and_lengthens_nothing(
+    connections: Connections, principal: Principal, text: str, source: str
+) -> None:
+    first = said(principal, source=source, expires_at=NOW + DAY)
+    await insert(connections, principal, first)
+    before = await standing(connections, principal)
+    again = said(principal, text, after=DAY, source="agent")
+    async with connections.transaction(principal) as connection:
+        assert await memories.insert(connection, [again]) == {again.id: first.id}
+    assert await standing(connections, principal) == before
+
+
+async def test_what_an_agent_tells_with_another_value_stands_by_itself(
+    connections: Connections, principal: Principal
+) -> None:
+    texts = ("the limit is 10", "The user said: the limit is 12", "The user said: the limit is not 10")
+    given = [said(principal, text, after=place * DAY, source="agent") for place, text in enumerate(texts)]
+    await insert(connections, principal, *given)
+    await insert(connections, principal, said(principal, "the limit is 10"))
+    assert [(row[0], row[2]) for row in await standing(connections, principal)] == [
+        (2, "user"),
+        (1, "agent"),
+        (1, "agent"),
+    ]
+
+
+async def test_an_echo_of_what_is_gone_is_nothing_that_anybody_said(
+    connections: Connections, principal: Principal
+) -> None:
+    await insert(connections, principal, said(principal, source="agent"), echoes=True)
+    assert [row[0] for row in await standing(connections, principal)] == [0]
+    await insert(connections, principal, said(principal, after=DAY, source="agent"))
+    await insert(connections, principal, said(principal, after=2 * DAY, source="agent"), echoes=True)
+    assert await standing(connections, principal) == [(1, NOW + DAY, "agent", 0.5, None)]
+
+
+def hit(memory: Memory) -> Hit:
+    return Hit(
+        id=memory.id,
+        text=memory.text,
+        kind=memory.kind,
+        score=1.0,
+        owner=memory.owner,
+        session=memory.session,
+        execution=memory.execution,
+        source=memory.source,
+        trust=memory.trust,
+        status=memory.status,
+        occurred_at=memory.occurred_at,
+    )
+
+
+@pytest.mark.parametrize("kind", [MemoryKind.SEMANTIC, MemoryKind.PROCEDURAL])
+async def test_a_note_that_was_recalled_and_is_written_down_again_does_not_confirm_itself(
+    path: WritePath, principal: Principal, kind: MemoryKind
+) -> None:
+    note = said(principal, "the client pays late", source="agent", kind=kind)
+    await (await path.router.remember(principal, note, operation=note.id)).settled()
+    before = await standing(path.connections, principal)
+    path.router.echoes.heard(principal, [hit(note)])
+    another_agent = replace(principal, agent="second")
+    for who, text in ((principal, "The client pays late."), (another_agent, "As I recall: the client pays late")):
+        again = said(who, text, source="agent", kind=kind)
+        receipt = await (await path.router.remember(who, again, operation=again.id)).settled()
+        assert (receipt.state, receipt.id) == ("duplicate", note.id)
+    assert await standing(path.connections, principal) == before
+
+    elsewhere = replace(principal, session="another session")
+    own = said(elsewhere, "the client pays late", source="agent", kind=kind)
+    await (await path.router.remember(elsewhere, own, operation=own.id)).settled()
+    told = said(principal, "the client pays late", kind=kind)
+    await (await path.router.remember(principal, told, operation=told.id)).settled()
+    assert [(row[0], row[2]) for row in await standing(path.connections, principal)] == [(2, "user"), (1, "agent")]
