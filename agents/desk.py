@@ -24,7 +24,8 @@ from uuid import UUID
 from ..infra.errors import BadInput, EffectUncertain
 from ..infra.identity import Principal
 from ..memory_layers import fencing
-from ..memory_layers.context_pack import ALWAYS, FOUND, Context, Language, check_frame, count_tokens, pack
+from ..memory_layers.context_lines import Cite, Language
+from ..memory_layers.context_pack import ALWAYS, FOUND, Context, check_frame, count_tokens, pack
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.claims import Fence, FirstClaim, shown
 from ..memory_layers.conversation.mailbox import Mailbox, Message
@@ -110,21 +111,26 @@ class Desk(Remembering):
         budget: int = 2_000,
         *,
         language: Language = "en",
-        count: Callable[[str], int] = count_tokens,
+        counter: Callable[[str], int] = count_tokens,
         turns: int = 20,
+        cite: Cite = "full",
     ) -> Context:
-        """A prompt of at most `budget` tokens, as `count` counts them, in English (``en``) or Portuguese (``pt``).
+        """A prompt of at most `budget` tokens, as `counter` counts it, in English (``en``) or Portuguese (``pt``).
 
         Every rule and block in scope is in it, whatever the query; `Context.rules_left_out` names those for which the
-        budget is too small.
+        budget is too small. `cite` says whether lines end with whole ids or with ``short`` ones, which `Context.named`
+        resolves.
         """
-        check_frame(budget, language)
-        rules, known, said = await asyncio.gather(
+        check_frame(budget, language, cite)
+        rules, known, said, before = await asyncio.gather(
             self._services.recaller.always(self.principal, ALWAYS),
             self.recall(query, k=50, kinds=FOUND),
             self.window.last(turns),
+            self.window.summary(update=False),
         )
-        return pack([*rules, *known], said, budget=budget, language=language, count=count)
+        return pack(
+            [*rules, *known], said, budget=budget, language=language, counter=counter, summary=before.text, cite=cite
+        )
 
     # Outside
 

@@ -145,7 +145,7 @@ async def test_every_rule_and_block_in_scope_is_in_the_context_whatever_is_asked
         assert (
             lines[0] == "## Rules" and lines[1].startswith("- Directive 69 ") and lines[70].startswith("- Directive 0 ")
         )
-        assert any(line.startswith("- Recife · weather · hot [") for line in lines)
+        assert any(line.startswith("- Recife · weather · hot (confirmed ") for line in lines)
         assert str(small).startswith("## Rules (not all fit)") and small.tokens <= 100
         assert len(small.cited) + len(small.rules_left_out) == 70
         return [len(context.cited), len(context.rules_left_out)]

@@ -42,7 +42,7 @@ async def test_what_one_run_remembers_the_next_run_of_the_session_recalls_and_pa
         context = await desk.context("payment term of contract 7", 300)
         lines = str(context).splitlines()
         assert lines[0] == "## Rules" and lines[1].startswith("- Always quote the clause. [")
-        assert any(line.startswith("- Contract 7 · payment term · 30 days [") for line in lines)
+        assert any(line.startswith("- Contract 7 · payment term · 30 days (confirmed ") for line in lines)
         assert lines[-1] == "user: when do we pay?"
         return [str(hit.id) for hit in hits]
 
