@@ -247,7 +247,10 @@ class Extraction:
             return [entry]
 
         if memories:
-            await self._router.derive(witness(text), memories, along)
+            try:
+                await self._router.derive(witness(text), memories, along)
+            except BadInput:  # another process may have said first whether a key holds one value or many
+                await self._router.derive(witness(text), await self._agreed(text.tenant, memories), along)
             return
         async with self._connections.system_transaction(text.tenant) as connection:
             await ledger.append(connection, await along(connection))

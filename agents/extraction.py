@@ -29,7 +29,7 @@ from ..infra.ids import derived_id
 from ..infra.text import flaw
 from ..memory_layers.execution.memories import folded
 from ..memory_layers.guard import commands
-from ..memory_layers.records import Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Source
+from ..memory_layers.records import TRUST, Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Source
 from . import dates
 from .grounding import asks, borne_out, denied, holds, language_of, same_language, tells, tokens, turned_round
 
@@ -312,7 +312,8 @@ class _Judge:
             text=sentence,
             fact=fact,
             subject=text.subject,
-            source=least.source,
+            # More than a source is trusted by itself is the word of whoever let it out of quarantine.
+            source=least.source if least.trust <= TRUST[least.source] else "agent",
             trust=least.trust,
             occurred_at=text.occurred_at,
             recorded_at=self._now,
