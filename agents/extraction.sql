@@ -29,10 +29,11 @@ ON CONFLICT (tenant, source) DO UPDATE SET state = 'stored', version = excluded.
 WHERE {open}
 RETURNING source, attempts
 
--- count: How many can be read in a run, and how those stand that were, or that failed.
+-- count: How many can be read in a run, and how those stand that were, or that failed: whose reader died each time, too.
 SELECT (SELECT count(*) FROM ({unread}) AS unread),
     (SELECT count(*) FROM extraction WHERE tenant = current_tenant() AND state = 'extracted'),
-    (SELECT count(*) FROM extraction WHERE tenant = current_tenant() AND state = 'failed')
+    (SELECT count(*) FROM extraction WHERE tenant = current_tenant() AND (state = 'failed'
+        OR state = 'stored' AND held_until < clock_timestamp() AND attempts >= %(attempts)s))
 
 -- memories: Those of these that still stand, with the two lines of the same conversation, readers and person before each.
 SELECT m.id, m.tenant, m.owner, m.session, m.execution, m.scope, m.readers, m.reader_roles, m.subject, m.source, m.trust, m.text,
