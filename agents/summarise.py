@@ -1,6 +1,6 @@
 """Summaries of a session: what is due is told, by a model or in the turns' own words, and put in the place of what was.
 
-The newest turns are left as they were said; of those before, some twenty at a time make a part, never so that a call
+The newest turns are left as they were said; of those before, some ten at a time make a part, never so that a call
 leaves its result, and when there are many parts the oldest are told once more in the story. A call does a bounded
 amount, the oldest first; what is left is done by the next.
 
@@ -39,7 +39,7 @@ TRIES = 3
 """Bad answers about the same after which it is taken in its own words."""
 _LEASE = PATIENCE * 1.5
 _AWAY = frozenset({"away", "late"})
-_LONGEST_TOPIC = 600
+_LONGEST_TOPIC = 450
 
 Reading = Callable[[Summary, int], Awaitable[list[Turn]]]
 """The oldest turns that a summary does not cover, at most so many, oldest first."""
@@ -53,15 +53,15 @@ class Plan:
     `parts` of them the oldest `fold` go into the story. `steps` are done in one call.
     """
 
-    keep: int = 20
-    turns: int = 20
+    keep: int = 10
+    turns: int = 10
     size: int = 12_000
     parts: int = 6
-    fold: int = 4
-    part_text: int = 900
+    fold: int = 3
+    part_text: int = 600
     story_text: int = 2_000
     topics: int = 12
-    topic_turns: int = 20
+    topic_turns: int = 15
     steps: int = 6
 
     @property

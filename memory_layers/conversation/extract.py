@@ -45,6 +45,32 @@ hello hey good morning afternoon evening thanks thank welcome sure yes no sim by
 help ajudar ajudo
 """
 _SILENT = STOP_WORDS | frozenset(_COURTESIES.split())
+_EVERYDAY = """
+able actually almost already also always amazing another anything awesome back best better bring came care come comes
+coming cool days done enough even ever every everyone everything exactly excited exciting feel feeling feels felt find
+fine first found gave gets getting give given gives glad going gone gonna gotta guess happen happened happy hard hear
+heard hope however idea important inspiring instead interesting keep kept kind kinda knew know known knows last lately
+later least left life like liked likes little long look looked looking looks lots love loved loves made make makes
+making many maybe mean means might moment more much must need needed needs never next nice nothing often part past
+people perhaps point possible pretty probably quite rather really recently right said saying says seem seems seen
+several share show showed small something sometimes soon sort sound sounds special start started stay still stuff
+super take takes taking talk talked tell thing things think thinking thought time times today together told tomorrow
+tonight took totally tough tried true truly trying turn understand used using usually want wanted wants ways week
+weeks well went whole wish wonder wonderful words work worked working works world would wrong yeah year years
+yesterday
+acabei acabou acho agora ainda alem algo alguem algum alguma alguns apenas assim bastante bonito cada caso certa
+certeza chegar chegou coisa coisas comecar comecou consegui conseguir conta dava deixa deixar demais dentro desde
+dessa desse devo dias disse dizer dois duas durante enquanto entanto espero estar exemplo facil faco falar falei falou
+falta fazem fazendo fazer feito fica ficar ficou fora foram forma gente geral gosta gosto grande hoje ideia importante
+inclusive incrivel jeito junto lado legal lembrar levar logo longe lugar maior maioria maneira melhor menos meses
+mesma momento mostrar muita muitas muitos nada nenhum nenhuma ninguem nova novo nunca onde ontem outra outras outro
+outros parece parte partir passado passar pensar pensei perto pessoa pessoas pode podem poder podia porem possivel
+pouca pouco precisa precisamos preciso pronto proximo pude quase queria quero sabe saber sabia sair semana semanas
+sempre senhor senhora sentir sido simples sobre sozinho talvez tanto tarde tentar tentei tinha tipo todas todo todos
+tomar trabalho tras tres tudo usar vamos veio verdade vezes vida vira voltar vontade
+"""
+_PLAIN = frozenset(_EVERYDAY.split())
+"""Words that anything is said with, and that name no topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +157,11 @@ def topics(said: Sequence[Said], most: int = 3, longest: int = 300) -> list[Foun
     """What at least two of these have in common, the most common first."""
     places: dict[str, dict[int, None]] = {}
     written: dict[str, Counter[str]] = {}
+    speakers = {stem(word) for each in said for word in folded(each.who).split()}
     for each in said:
         for key, shown in _names(each.text):
+            if key in speakers:
+                continue
             places.setdefault(key, {})[each.place] = None
             written.setdefault(key, Counter())[shown] += 1
     shared = [key for key, held in places.items() if len(held) > 1]
@@ -175,7 +204,7 @@ class _Candidate:
 
     @property
     def weight(self) -> float:
-        weight = min(1.0, 0.4 + len(self.words) / 10)
+        weight = min(1.0, 0.4 + len(self.words) / 10) if len(self.words) > 2 else 0.2
         if identifiers(self.text) or any(sign.isdigit() for sign in self.text):
             weight += 0.5
         if _SAYS.search(folded(self.text)):
@@ -218,7 +247,7 @@ def _names(text: str) -> Iterable[tuple[str, str]]:
         before: tuple[str, str] | None = None
         for word in words:
             plain = folded(word)
-            if plain in _SILENT or plain.isdigit() or (len(plain) < 4 and plain.isalpha()):
+            if plain in _SILENT or plain.isdigit() or plain in _PLAIN or (len(plain) < 4 and plain.isalpha()):
                 before = None
                 continue
             here = stem(plain), word

@@ -84,9 +84,10 @@ def window_keys(tenant: str, session: str) -> tuple[str, str]:
     return prefix + "turns", prefix + "ids"
 
 
-def summary_key(tenant: str, session: str) -> str:
-    """The summary and the topics of a session; in the slot of its window."""
-    return f"lousa:window:{{{part(tenant)}/{part(session)}}}:summary"
+def summary_keys(tenant: str, session: str) -> tuple[str, str]:
+    """The summary of a session and its topics; in the slot of its window."""
+    prefix = f"lousa:window:{{{part(tenant)}/{part(session)}}}:"
+    return prefix + "summary", prefix + "topics"
 
 
 def journal_key(tenant: str) -> str:

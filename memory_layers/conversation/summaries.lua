@@ -1,9 +1,10 @@
 -- The summary and the topics of a session, replaced as a whole by whoever knew what they replace.
 --
--- KEYS  summary (hash: version, summary, topics, leased, failures, in_row, bad, last, after)
+-- KEYS  summary (hash: version, summary, leased, failures, in_row, bad, last, after), topics (string)
 -- read                                              -> the state
 -- lease   holder, lease in ms, ttl ms               -> the state
--- replace version, holder, summary, topics, ttl ms  -> 1, or 0 when the version is another one by now
+-- replace version, holder, summary, topics, ttl in ms of either
+--                                                   -> 1, or 0 when the version is another one by now
 -- failed  version, holder, kind, whether an answer was bad, first pause in ms, longest pause in ms, ttl ms
 --                                                   -> 1, or 0 when the version is another one by now
 -- release holder                                    -> 1, or 0 when somebody else holds it
@@ -11,7 +12,7 @@
 --
 -- The state: version, summary, topics, failures, kind of the last one, bad answers since the last success, whether it
 -- may be tried again, whether the lease is the caller's.
-local key, verb = KEYS[1], ARGV[1]
+local key, topics, verb = KEYS[1], KEYS[2], ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -33,11 +34,11 @@ local function let_go(holder)
 end
 
 local function state(mine)
-    local found = redis.call('HMGET', key, 'version', 'summary', 'topics', 'failures', 'last', 'bad', 'after')
-    local may = tonumber(found[7] or 0) <= now and 1 or 0
+    local found = redis.call('HMGET', key, 'version', 'summary', 'failures', 'last', 'bad', 'after')
+    local may = tonumber(found[6] or 0) <= now and 1 or 0
     return {
-        found[1] or '0', found[2] or '', found[3] or '', tonumber(found[4] or 0), found[5] or '',
-        tonumber(found[6] or 0), may, mine,
+        found[1] or '0', found[2] or '', redis.call('GET', topics) or '', tonumber(found[3] or 0), found[4] or '',
+        tonumber(found[5] or 0), may, mine,
     }
 end
 
@@ -58,7 +59,7 @@ if verb == 'release' then
 end
 if verb == 'drop' then
     -- Whoever read before must not bring it back, so what comes next has a number that nobody knows yet.
-    redis.call('DEL', key)
+    redis.call('DEL', key, topics)
     redis.call('HSET', key, 'version', string.format('%d', now))
     redis.call('PEXPIRE', key, ARGV[2])
     return 1
@@ -69,9 +70,10 @@ if version() ~= ARGV[2] then
 end
 let_go(ARGV[3])
 if verb == 'replace' then
-    redis.call('HSET', key, 'version', string.format('%d', ARGV[2] + 1), 'summary', ARGV[4], 'topics', ARGV[5],
-        'in_row', 0, 'bad', 0, 'after', 0)
+    redis.call('HSET', key, 'version', string.format('%d', ARGV[2] + 1), 'summary', ARGV[4], 'in_row', 0, 'bad', 0,
+        'after', 0)
     redis.call('PEXPIRE', key, ARGV[6])
+    redis.call('SET', topics, ARGV[5], 'PX', ARGV[7])
     return 1
 end
 local counted = redis.call('HMGET', key, 'failures', 'in_row', 'bad')

@@ -1,12 +1,12 @@
 """The summary of a session and its topics: told shortly what was said, on two levels, and from which turns.
 
-A *part* is the summary of some twenty turns. Parts that grow old are told once more, together, in the *story*; so the
+A *part* is the summary of some ten turns. Parts that grow old are told once more, together, in the *story*; so the
 whole stays short however long a session is: the story first, then the newer parts, and what is newer still is read as
 it was said. A *topic* is a name, what was said about it, when it was touched last, and the turns it came from.
 
 All of it is derived: the truth is the transcript, from which it is made anew when it is gone. It is trusted no more
-than the least of the turns that it tells. It belongs to the session, under one key in the slot of its window, goes when
-nobody has touched it for a month, and can be dropped.
+than the least of the turns that it tells. It belongs to the session, under keys in the slot of its window, goes when
+nobody has made it longer for a month, and can be dropped.
 
 It is replaced as a whole by whoever says what it replaces: of two who summarise at once one is refused, so no turn is
 told twice and none is lost. A lease keeps two from asking a model at once; that is thrift, not safety. A failure keeps
@@ -25,7 +25,7 @@ from uuid import UUID
 from ...infra.connections import Connections
 from ...infra.identity import Principal
 from ..records import Json
-from .keys import summary_key
+from .keys import summary_keys
 from .language import Language
 from .script import Script
 from .values import decode, encode
@@ -154,7 +154,7 @@ class Summaries:
 
     def __init__(self, connections: Connections, principal: Principal) -> None:
         self._connections = connections
-        self._keys = [summary_key(principal.tenant, principal.session)]
+        self._keys = summary_keys(principal.tenant, principal.session)
 
     async def read(self) -> State:
         """What is kept."""
@@ -171,7 +171,7 @@ class Summaries:
     async def replace(self, state: State, holder: str, summary: Summary, topics: Sequence[Topic]) -> bool:
         """Put these in the place of what `state` says there is; False when there is something else by now."""
         told = encode(_written(summary), "the summary"), encode([_topic_written(each) for each in topics], "topics")
-        return await self._ask("replace", state.version, holder, *told, _ms(KEPT)) == 1
+        return await self._ask("replace", state.version, holder, *told, _ms(KEPT), _ms(TOPIC_KEPT)) == 1
 
     async def failed(self, state: State, holder: str, kind: str, *, bad: bool, pause: timedelta = FIRST_PAUSE) -> None:
         """Count a try that came to nothing, `bad` if it had an answer; each in a row makes the next wait longer."""

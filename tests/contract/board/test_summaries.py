@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lousa.agents.summarise import BY_EXTRACT
 from lousa.infra.ids import new_id
-from lousa.memory_layers.conversation.keys import summary_key, window_keys
+from lousa.memory_layers.conversation.keys import summary_keys, window_keys
 from lousa.memory_layers.conversation.summaries import State, Summaries, Summary
 from lousa.memory_layers.conversation.window import Turn
 from redis.crc import key_slot
@@ -144,8 +144,8 @@ async def test_a_call_is_told_in_the_same_part_as_its_result(session: Session) -
 async def test_a_summary_that_its_server_lost_is_made_anew(session: Session) -> None:
     session.talk(20)
     before = (await session.summariser().update()).summary
-    key = summary_key(session.room.principal.tenant, session.room.principal.session)
-    await session.room.connections.redis.delete(key)
+    keys = summary_keys(session.room.principal.tenant, session.room.principal.session)
+    await session.room.connections.redis.delete(*keys)
     assert (await session.summariser().update()).summary == before
 
 
@@ -153,9 +153,11 @@ async def test_a_summary_lies_beside_its_window_and_goes_in_a_month(session: Ses
     session.talk(8)
     await session.summariser().update()
     who = session.room.principal
-    key = summary_key(who.tenant, who.session)
-    assert key_slot(key.encode()) == key_slot(window_keys(who.tenant, who.session)[0].encode())
-    assert 29 * 86_400 < await session.room.connections.redis.ttl(key) <= 30 * 86_400
+    summary, topics = summary_keys(who.tenant, who.session)
+    keys = (summary, topics, *window_keys(who.tenant, who.session))
+    assert len({key_slot(key.encode()) for key in keys}) == 1
+    assert 29 * 86_400 < await session.room.connections.redis.ttl(summary) <= 30 * 86_400
+    assert 6 * 86_400 < await session.room.connections.redis.ttl(topics) <= 7 * 86_400
 
 
 async def test_a_session_of_any_name_has_a_summary_of_its_own(session: Session) -> None:
