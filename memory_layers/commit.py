@@ -11,7 +11,7 @@ alone, so that no write under way can slip past a tombstone.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,6 +30,10 @@ from .guard import with_trust
 from .policy import Policy
 from .receipts import State
 from .records import TRUST, Json, Memory, MemoryKind
+from .truth.examination import EXAMINED
+from .truth.examination import QUERIES as TRUTH
+from .truth.values import holds_value
+from .validators import Ruling
 
 _ATTEMPTS = 4
 QUERIES = load_queries(f"{__package__}.execution")
@@ -39,7 +43,8 @@ QUERIES = load_queries(f"{__package__}.execution")
 class Write:
     """One admitted write. `stale` says that its task had passed on: it is not written, and the ledger says so.
 
-    `echo`: whoever writes it had just recalled it, so it confirms nothing.
+    `echo`: whoever writes it had just recalled it, so it confirms nothing. `ruling` is what its validator said; what
+    was rejected is not written, but to the ledger.
     """
 
     operation: UUID
@@ -48,11 +53,19 @@ class Write:
     trace_id: str | None = None
     span_id: str | None = None
     echo: bool = False
+    ruling: Ruling | None = None
+
+    @property
+    def refused(self) -> State | None:
+        """Why it is not written, if it is not."""
+        if self.stale:
+            return "stale"
+        return "rejected" if self.ruling is not None and self.ruling.decision == "reject" else None
 
     @property
     def entry(self) -> UUID:
         """The id of its ledger entry. A refusal has another: the living attempt may make the same write."""
-        return derived_id(self.operation, "stale" if self.stale else "write")
+        return derived_id(self.operation, self.refused or "write")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +119,8 @@ class Committer:
     policy: Mapping[MemoryKind, Policy]
     words: Words
     facts: Facts
+    examines: bool = True
+    """Whether what holds a value is owed an examination, see `truth.examination`."""
 
     async def commit(
         self,
@@ -145,7 +160,7 @@ class Committer:
 
     async def first_answer(self, connection: Connection, operation: UUID) -> Outcome | None:
         """What became of an operation; None while nothing did."""
-        entries = [derived_id(operation, "write"), derived_id(operation, "stale")]
+        entries = [derived_id(operation, how) for how in ("write", "rejected", "stale")]
         outcomes = await self._answered(connection, entries)
         return next((outcomes[entry] for entry in entries if entry in outcomes), None)
 
@@ -160,7 +175,7 @@ class Committer:
     ) -> dict[UUID, Outcome]:
         lowered = await _lowered(connection, [write.memory for write in todo.values()])
         given = dict(zip(todo, lowered, strict=True))
-        kept = [memory for entry, memory in given.items() if not todo[entry].stale]
+        kept = [memory for entry, memory in given.items() if not todo[entry].refused]
         found = [memory for memory in kept if memory.status == "live"]
         owing = {memory.id for memory in found if 2 in self.policy[memory.kind].also}
         if len(todo) > 1:
@@ -172,7 +187,7 @@ class Committer:
         # Words of what turns out to be known or forgotten are left out: they are those of nothing in the record.
         await self._index(connection, [memory for memory in found if memory.fact is None])
         # A lone one is sealed when it is written down: to ask for its key by then takes no trip of its own.
-        letters = [_Letter.of(entry, memory) for entry, memory in given.items()] if len(todo) > 1 else []
+        letters = [_Letter.of(write, given[entry]) for entry, write in todo.items()] if len(todo) > 1 else []
         sealed = await keys.seal(letters) if letters else {}
         more = await along(connection) if along is not None else ()
         # In the same trip: no fact is folded into another, and of one that was forgotten nothing is stated.
@@ -184,19 +199,50 @@ class Committer:
             connection, [memory for memory in fresh if memory.fact is not None and memory.status == "live"]
         )
         await decisions.insert(connection, [memory for memory in fresh if memory.kind is MemoryKind.DECISION])
+        owing_truth = await self._examine(connection, kept, known, stated, echoes)
         outcomes: dict[UUID, Outcome] = {}
         for entry, memory in given.items():
             fact = stated.get(memory.id)
             outcomes[entry] = Outcome(
                 id=known.get(memory.id, memory.id),
-                state="stale" if todo[entry].stale else _state_of(memory, known.get(memory.id)),
-                owed=self._owed(memory, in_context=memory.id in owing, fresh=known.get(memory.id) == memory.id),
+                state=todo[entry].refused or _state_of(memory, known.get(memory.id)),
+                owed=(
+                    *self._owed(memory, in_context=memory.id in owing, fresh=known.get(memory.id) == memory.id),
+                    *(("truth",) if known.get(memory.id) in owing_truth else ()),
+                ),
                 superseded=tuple(fact.superseded) if fact else (),
                 contested=tuple(fact.contested_with) if fact else (),
             )
         entries = [self._entry(entry, write, given[entry], outcomes[entry]) for entry, write in todo.items()]
         await ledger.append_once(connection, [*entries, *more], keys, sealed)
         return outcomes
+
+    async def _examine(
+        self,
+        connection: Connection,
+        kept: Sequence[Memory],
+        known: Mapping[UUID, UUID],
+        stated: Mapping[UUID, Stated],
+        echoes: Collection[UUID],
+    ) -> set[UUID]:
+        """Owe an examination to what may tell a value anew, and to facts that took another's place."""
+        if not self.examines:
+            return set()
+        telling = [
+            memory
+            for memory in kept
+            if memory.id in known and memory.status == "live" and memory.id not in echoes
+            if memory.kind in EXAMINED and holds_value(memory.text)
+        ]
+        if again := [memory for memory in telling if known[memory.id] != memory.id]:
+            moments = [memory.occurred_at for memory in again]
+            await connection.execute(
+                TRUTH["told_again"], {"ids": [known[memory.id] for memory in again], "moments": moments}
+            )
+        due = {known[memory.id] for memory in telling} | {one for one, fact in stated.items() if fact.superseded}
+        if due:
+            await connection.execute(QUERIES["owe"], {"ids": [*due], "layer": "truth"})
+        return due
 
     def _owed(self, memory: Memory, *, in_context: bool, fresh: bool) -> tuple[str, ...]:
         """The layers that are owed it; a graph outside is so by what the database does at each fact and decision."""
@@ -235,6 +281,7 @@ class Committer:
             "policy": policy.write,
             "source": memory.source,
             "trust": memory.trust,
+            **({"ruled": write.ruling.decision, "by": write.ruling.by} if write.ruling else {}),
         }
         for name, ids in (
             ("read", memory.sources),
@@ -258,7 +305,7 @@ class Committer:
             trace_id=write.trace_id,
             span_id=write.span_id,
             person=memory.subject,
-            payload=_payload(memory),
+            payload=_payload(write, memory),
         )
 
 
@@ -271,17 +318,18 @@ class _Letter:
     payload: Mapping[str, Json]
 
     @classmethod
-    def of(cls, entry: UUID, memory: Memory) -> _Letter:
-        return cls(entry, ledger.subject_name(memory.subject, memory.session), _payload(memory))
+    def of(cls, write: Write, memory: Memory) -> _Letter:
+        return cls(write.entry, ledger.subject_name(memory.subject, memory.session), _payload(write, memory))
 
 
-def _payload(memory: Memory) -> dict[str, Json]:
-    return {"text": memory.text, "value": memory.value}
+def _payload(write: Write, memory: Memory) -> dict[str, Json]:
+    said: dict[str, Json] = {"text": memory.text, "value": memory.value}
+    return said if write.ruling is None else {**said, "reason": write.ruling.reason}
 
 
 async def owed(connection: Connection, memory: UUID) -> tuple[str, ...]:
     """The layers that are still owed a memory."""
-    cursor = await connection.execute(QUERIES["debts_of"], {"id": memory})
+    cursor = await connection.execute(TRUTH["debts_of"], {"id": memory})
     return tuple(row[0] for row in await cursor.fetchall())
 
 

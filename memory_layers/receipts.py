@@ -3,7 +3,7 @@
 ``stored`` it is in the ledger and found; ``journaled`` it is acknowledged and will be; ``quarantined`` it is kept apart
 until a curator confirms it; ``duplicate`` an equal one was there, and `id` is that one's; ``forgotten`` its id was
 withdrawn before it arrived; ``stale`` the relay refused it, because its task had passed to another attempt;
-``withdrawn`` and ``expired`` it was, and nothing brings it back.
+``rejected`` the validator of its category refused it; ``withdrawn`` and ``expired`` it was, and nothing brings it back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
-State = Literal["stored", "journaled", "quarantined", "duplicate", "forgotten", "stale", "withdrawn", "expired"]
+State = Literal[
+    "stored", "journaled", "quarantined", "duplicate", "forgotten", "stale", "rejected", "withdrawn", "expired"
+]
 Follow = Callable[["Receipt", timedelta], Awaitable["Receipt"]]
 
 
@@ -24,7 +26,7 @@ class Receipt:
 
     `superseded` are the facts that it retired, and the memories whose place it took because it tells the same thing
     with another value: `because` says why of each of these, once the receipt is settled. `contested` are the facts that
-    it stands against.
+    it stands against. `reason` is why a validator rejected it or set it apart; a repeat is answered without it.
     """
 
     id: UUID
@@ -33,6 +35,7 @@ class Receipt:
     superseded: tuple[UUID, ...] = ()
     contested: tuple[UUID, ...] = ()
     because: Mapping[UUID, str] = field(default_factory=dict[UUID, str])
+    reason: str = ""
     _follow: Follow | None = field(default=None, repr=False, compare=False)
 
     async def settled(self, timeout: timedelta | float = 10.0) -> Receipt:  # noqa: ASYNC109  # its end is an answer

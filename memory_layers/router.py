@@ -1,6 +1,6 @@
 """The router: where a write goes, and how. `remember` is the whole of it, in one visible line:
 
-    admit → fence → decide → room? → through | back
+    admit → fence → validate → decide → room? → through | back
 
 *through*: one transaction {record, words, facts, ledger entry, what is owed}; then the owed layers together, under one
 deadline; then the receipt. A layer that misses the deadline is named in it, and the relay pays. *back*: one entry in
@@ -52,6 +52,9 @@ from .receipts import Receipt
 from .records import Memory, MemoryKind
 from .relay import Relay
 from .standing import Standing
+from .truth.examination import QUERIES as TRUTH
+from .truth.examination import Examination
+from .validators import Validators
 
 _LOG = logging.getLogger(__name__)
 _GLANCE = 0.02
@@ -71,6 +74,7 @@ class Router:
         settings: Settings,
         *,
         feed: Feed,
+        validators: Validators | None = None,
     ) -> None:
         self.echoes = Echoes()
         """What sessions of this process were told lately, by whoever recalls for them."""
@@ -78,14 +82,16 @@ class Router:
         self._policy = policy
         self._clock = clock
         self._deadline = settings.deadline
+        self._validators = validators or Validators(deadline=settings.deadline)
         self._patience = settings.deadline * 2.5
         """How long a write-through waits for a ledger that is away, before it is refused."""
-        self._committer = Committer(policy=policy, words=context, facts=knowledge)
+        self._committer = Committer(policy=policy, words=context, facts=knowledge, examines=settings.truth)
         self._brake = Brake(Marks.of(settings))
         self._lookout = Lookout(connections, self._brake.marks)
         self._journal = Journal(connections, self._brake, self._lookout.room)
         self._context, self._knowledge = context, knowledge
-        self._debts = Debts(connections, _owed_to(context, knowledge), self._unpayable)
+        examination = Examination(connections, clock, lambda: context.space) if settings.truth else None
+        self._debts = Debts(connections, _owed_to(context, knowledge, examination), self._unpayable)
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)
         self._standing = Standing(connections, self._journal, self._committer, context, knowledge, self._clock)
@@ -123,12 +129,14 @@ class Router:
         with telemetry.span("create_memory", _attributes(admitted, policy)):
             if fence is not None:
                 await self._check(principal, fence)
-            share = await self._room(principal.tenant, policy)
-            if policy.write == "back" and along is None:
-                return await self._back(principal, admitted, operation, fence, share)
-            receipt = await self._through(principal, admitted, operation, along)
-            await self._brake.held(share, "through")
-            return receipt
+            write = await self._validated(principal, admitted, operation)
+            share = 0.0 if write.refused else await self._room(principal.tenant, policy)
+            if policy.write == "back" and along is None and not write.refused:
+                receipt = await self._back(principal, write, fence, share)
+            else:
+                receipt = await self._through(principal, write, along)
+                await self._brake.held(share, "through")
+            return replace(receipt, reason=write.ruling.reason) if write.ruling else receipt
 
     async def derive(self, principal: Principal, memories: Sequence[Memory], along: Along) -> list[Receipt]:
         """Write what a job derived, for `principal`, from other memories: all, with what is done `along`, or nothing.
@@ -140,7 +148,8 @@ class Router:
             Overloaded, ServerUnavailable: nothing was done.
         """
         now = self._clock.now()
-        writes = [Write(operation=one.id, memory=guard.admit(principal, one, one.id, now)) for one in memories]
+        ruled = [await self._validators.ruled(guard.admit(principal, one, one.id, now)) for one in memories]
+        writes = [Write(operation=memory.id, memory=memory, ruling=ruling) for memory, ruling in ruled]
         for kind in {write.memory.kind for write in writes}:
             await self._room(principal.tenant, self._policy[kind])
         outcomes = await self._committer.commit(
@@ -197,27 +206,20 @@ class Router:
 
     # The two ways
 
-    async def _back(
-        self, principal: Principal, memory: Memory, operation: UUID, fence: Fence | None, share: float
-    ) -> Receipt:
-        trace_id, span_id = telemetry.current_ids()
-        entry = Journaled(
-            operation=operation,
-            memory=memory,
-            fence=fence,
-            trace_id=trace_id,
-            span_id=span_id,
-            echo=self.echoes.repeats(principal, memory),
-        )
-        await self._journal.append(principal.tenant, entry, share)
-        return self._receipt(principal, Outcome(id=memory.id, state="journaled"))
-
-    async def _through(self, principal: Principal, memory: Memory, operation: UUID, along: Along | None) -> Receipt:
-        if memory.sources:
-            await self.caught_up(principal, self._deadline)  # a source that still waits would vouch for nothing
+    async def _validated(self, principal: Principal, memory: Memory, operation: UUID) -> Write:
+        memory, ruling = await self._validators.ruled(memory)
         trace_id, span_id = telemetry.current_ids()
         echo = self.echoes.repeats(principal, memory)
-        write = Write(operation=operation, memory=memory, trace_id=trace_id, span_id=span_id, echo=echo)
+        return Write(operation=operation, memory=memory, trace_id=trace_id, span_id=span_id, echo=echo, ruling=ruling)
+
+    async def _back(self, principal: Principal, write: Write, fence: Fence | None, share: float) -> Receipt:
+        await self._journal.append(principal.tenant, Journaled.of(write, fence), share)
+        return self._receipt(principal, Outcome(id=write.memory.id, state="journaled"))
+
+    async def _through(self, principal: Principal, write: Write, along: Along | None) -> Receipt:
+        memory = write.memory
+        if memory.sources:
+            await self.caught_up(principal, self._deadline)  # a source that still waits would vouch for nothing
         outcome = await self._commit(principal, write, along)
         if outcome.owed and outcome.id == memory.id:
             outcome = replace(outcome, owed=await self._project(principal.tenant, memory, outcome.owed))
@@ -276,8 +278,11 @@ class Router:
                 task.add_done_callback(self._given_up.discard)
 
     async def _project(self, tenant: str, memory: Memory, owed: tuple[str, ...]) -> tuple[str, ...]:
-        """Give the memory to the layers that are owed it, together; those that do not have it when time is over."""
-        others = self._unpayable()
+        """Give the memory to the layers that are owed it, together; those that do not have it when time is over.
+
+        It is examined once they have it.
+        """
+        others = {*self._unpayable(), "truth"}
         tasks = {layer: asyncio.create_task(self._pay(tenant, layer, memory)) for layer in owed if layer not in others}
         for task in tasks.values():
             self._projecting.add(task)
@@ -286,6 +291,8 @@ class Router:
             await asyncio.wait(tasks.values(), timeout=self._deadline.total_seconds())
         # One that is late goes on by itself; one that failed, or dies with this process, is the relay's to pay.
         paid = {layer for layer, task in tasks.items() if task.done() and task.result()}
+        if "truth" in owed and len(paid) == len(owed) - 1 and await self._pay(tenant, "truth", memory):
+            paid.add("truth")
         return tuple(layer for layer in owed if layer not in paid)
 
     def _unpayable(self) -> tuple[str, ...]:
@@ -296,11 +303,11 @@ class Router:
     async def _pay(self, tenant: str, layer: str, memory: Memory) -> bool:
         """Whether the layer took it. It may be known when nobody asks any more, so a failure is told here."""
         try:
-            await self._debts.put(tenant, layer, [memory])
+            late = await self._debts.put(tenant, layer, [memory])
         except Exception as error:
             _LOG.warning("layer %r did not take a memory (%s): the relay will", layer, type(error).__name__)
             return False
-        return True
+        return memory.id not in late
 
     # What they share
 
@@ -340,7 +347,13 @@ class Router:
                     receipt = receipt if outcome is None else self._receipt(principal, outcome)
                 else:
                     receipt = replace(receipt, owed=await owed(connection, receipt.id))
-            if (receipt.state != "journaled" and not receipt.owed) or time.monotonic() > ends:
+                done = receipt.state != "journaled" and not receipt.owed
+                if done and receipt.state == "stored":
+                    cursor = await connection.execute(TRUTH["because"], {"id": receipt.id})
+                    because: dict[UUID, str] = dict(await cursor.fetchall())
+                    retired = (one for one in because if one not in receipt.superseded)
+                    receipt = replace(receipt, superseded=(*receipt.superseded, *retired), because=because)
+            if done or time.monotonic() > ends:
                 return receipt
             await self._glance()
 
@@ -360,13 +373,15 @@ class Router:
             task.cancel()
 
 
-def _owed_to(context: ContextLayer, knowledge: KnowledgeLayer) -> dict[str, Layer]:
+def _owed_to(context: ContextLayer, knowledge: KnowledgeLayer, examination: Examination | None) -> dict[str, Layer]:
     """Whom debts are paid to, by what they are called."""
     layers: dict[str, Layer] = {"context": context}
     if isinstance(context, OutsideContextLayer):
         layers["shown"] = ReadBack(context)
     if not knowledge.capabilities.transactional:
         layers["knowledge"] = knowledge
+    if examination is not None:
+        layers["truth"] = examination
     return layers
 
 

@@ -7,7 +7,7 @@ leaves words, vectors and facts in the same transaction, and nothing is owed for
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Protocol
 from uuid import UUID
@@ -24,6 +24,7 @@ from .commit import QUERIES, Committer, Outcome
 from .execution import ledger, memories
 from .journal import Journal
 from .records import QUARANTINE_BELOW, Memory
+from .truth.examination import QUERIES as TRUTH
 
 CURATOR = "curator"
 
@@ -94,14 +95,34 @@ class Standing:
                 await connection.execute(QUERIES["forgiven"], {"ids": [identifier]})
                 await self._context.remove(connection, [identifier])
                 await self._facts.remove(connection, [identifier])
+                await self._revive(connection, identifier)
             await connection.execute(QUERIES["bury"], {"ids": [identifier]})
             await self._enter(
                 connection, principal, operation, identifier, memory, "memory.forget", "withdrawn", reason
             )
         return Outcome(id=identifier, state="withdrawn")
 
+    async def _revive(self, connection: Connection, withdrawn: UUID) -> None:
+        """What had given way to a memory holds again without it, until something else takes its place."""
+        cursor = await connection.execute(TRUTH["revive"], {"ids": [withdrawn]})
+        revived = [row[0] for row in await cursor.fetchall()]
+        held = await memories.get(connection, revived) if revived else {}
+        await self._find_again(connection, [*held.values()], examined=True)
+
+    async def _find_again(self, connection: Connection, held: Sequence[Memory], *, examined: bool) -> None:
+        if not held:
+            return
+        ids = [memory.id for memory in held]
+        await self._committer.words.index_words(connection, held)
+        await connection.execute(QUERIES["owe"], {"ids": ids, "layer": "context"})
+        if examined and self._committer.examines:
+            await connection.execute(QUERIES["owe"], {"ids": ids, "layer": "truth"})
+
     async def confirm(self, principal: Principal, identifier: UUID, reason: str, operation: UUID) -> Outcome:
-        """Let a memory out of quarantine, or back from the archive. Any other is left as it is.
+        """Let a memory out of quarantine, or back from the archive, or uphold one that gave way to another text.
+
+        What is upheld stands beside what had taken its place, and gives way only to what is told later. Any other is
+        left as it is.
 
         Raises:
             NotFound: there is none, or this agent is no curator.
@@ -120,6 +141,8 @@ class Standing:
                 raise NotFound(f"there is no memory {identifier} that {principal.agent!r} may confirm")
             if memory.status in ("withdrawn", "expired"):
                 return Outcome(id=identifier, state=memory.status)
+            if memory.status == "superseded":
+                return await self._uphold(connection, principal, memory, reason, operation)
             if memory.status not in ("quarantined", "archived"):
                 return Outcome(id=identifier, state="stored")
             cursor = await connection.execute(QUERIES["equal_live"], {"id": identifier})
@@ -139,6 +162,17 @@ class Standing:
                 reason,
             )
         return outcome
+
+    async def _uphold(
+        self, connection: Connection, principal: Principal, memory: Memory, reason: str, operation: UUID
+    ) -> Outcome:
+        parameters = {"id": memory.id, "now": self._clock.now()}
+        cursor = await connection.execute(TRUTH["uphold"], parameters)
+        if await cursor.fetchone() is None:
+            return Outcome(id=memory.id, state="stored")  # a fact's key decides, or an equal memory stands for it
+        await self._find_again(connection, [replace(memory, status="live")], examined=False)
+        await self._enter(connection, principal, operation, memory.id, memory, "memory.confirm", "stored", reason)
+        return Outcome(id=memory.id, state="stored", owed=("context",))
 
     async def _let_out(self, connection: Connection, memory: Memory) -> Outcome:
         parameters = {"id": memory.id, "trust": QUARANTINE_BELOW, "now": self._clock.now()}

@@ -230,7 +230,10 @@ def replaced(old: Fact, new: Fact, told: str, anew: Sequence[str]) -> Verdict:
     `told` is what the old one rests on, where it is known, and `anew` what the new one does.
     """
     before, after = _object(old), _object(new)
-    thing = {sense(word) for word in WORD.findall(plain(f"{old.subject} {old.predicate}".replace("_", " ")))}
+    about = WORD.findall(plain(f"{old.subject} {old.predicate}".replace("_", " ")))
+    said = {word for text in (told, *anew) for each in read(text) for word in each.words}
+    # The names that a fact gives things count where people use them, or where nothing else is known.
+    thing = {sense(word) for word in about if not said or sense(word) in said}
     words: tuple[str, ...] = ()
     for sentence in read(told):
         held = [one.value for one in sentence.told if (one.value.sort, one.value.same) == before[:2]]
@@ -244,7 +247,7 @@ def replaced(old: Fact, new: Fact, told: str, anew: Sequence[str]) -> Verdict:
         before=before[1],
         after=after[1],
         thing=frozenset(thing - LIGHT),
-        words=words or tuple(WORD.findall(plain(f"{old.subject} {old.predicate}".replace("_", " ")))),
+        words=words or tuple(about),
         spelling=before[2],
     )
 
@@ -266,7 +269,7 @@ def repeats(text: str, verdict: Verdict, told: str, weigh: Weigh) -> bool:
             continue
         if verdict.after in held or (one is not None and (one.mood == "doubt" or one.part == "when")):
             continue
-        if _share(verdict.thing & sentence.words, verdict.thing, weigh) < REPEATED:
+        if _share(sentence.words, verdict.thing, lambda word: weigh(word) ** 0.5) < REPEATED:
             continue
         if not _conflict(sentence, read(told), verdict):
             return True

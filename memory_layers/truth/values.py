@@ -218,7 +218,7 @@ def _weekday(written: str) -> str:
     return str(next(day for name, day in WEEKDAYS.items() if written.startswith(name)))
 
 
-_NAME = re.compile(r"[A-ZÀ-Ý][\w'&+-]*(?:(?: (?:de|da|do|dos|das|of|van|von) (?=[A-ZÀ-Ý]))? ?[A-ZÀ-Ý0-9][\w'&+-]*)*")
+_NAME = re.compile(r"[A-ZÀ-Ý][\w'&+-]*(?:(?: (?:de|da|do|dos|das|of|van|von|&) (?=[A-ZÀ-Ý]))? ?[A-ZÀ-Ý0-9][\w'&+-]*)*")
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{1,60})[\"”»]|(?<!\w)'([^']{1,60})'(?!\w)")
 _TITLES = frozenset("i i'm i've i'll i'd eu dr dra sr sra mr mrs ms".split())
 
