@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .infra.identity import Principal
     from .memory_layers.conversation.board import Conflict, Written
     from .memory_layers.records import Fact, Hit, Memory, MemoryKind, Recall, Scope
+    from .memory_layers.validators import Ruling
     from .runtime.app import Runtime, open
     from .runtime.execution import Result
 
@@ -45,6 +46,7 @@ _HOME = {
     "infra.identity": ("Principal",),
     "memory_layers.conversation.board": ("Conflict", "Written"),
     "memory_layers.records": ("Fact", "Hit", "Memory", "MemoryKind", "Recall", "Scope"),
+    "memory_layers.validators": ("Ruling",),
     "runtime.app": ("Runtime", "open"),
     "runtime.execution": ("Result",),
 }  # fmt: skip
@@ -53,7 +55,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "Accept", "Conflict", "Critic", "Desk", "EffectUncertain", "Escalate", "Fact", "Failure", "Finding", "Hit",
     "LousaError", "Memory", "MemoryKind", "Outcome", "Outcomes", "Pipeline", "Planner", "Principal", "Recall",
-    "Reject", "Result", "Revise", "Runtime", "Scope", "Skipped", "Stale", "Task", "Worker", "Written", "open",
+    "Reject", "Result", "Revise", "Ruling", "Runtime", "Scope", "Skipped", "Stale", "Task", "Worker", "Written", "open",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

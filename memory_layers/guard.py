@@ -92,7 +92,11 @@ def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) 
 def with_trust(memory: Memory, trust: float, *, derived: bool = False) -> Memory:
     """The memory with that trust, and the status it earns; `derived` from what is trusted less than its source."""
     suspect = derived or memory.source != "user"
-    apart = trust < QUARANTINE_BELOW or (suspect and any(map(commands, _said(memory))))
+    apart = (
+        memory.status == "quarantined"  # a validator's ruling, or an earlier look
+        or trust < QUARANTINE_BELOW
+        or (suspect and any(map(commands, _said(memory))))
+    )
     return replace(memory, trust=trust, status="quarantined" if apart else "live")
 
 

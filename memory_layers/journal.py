@@ -20,7 +20,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import UUID
 
 from ..infra import telemetry
@@ -36,6 +36,10 @@ from .conversation.script import Script, Word, at_once, command
 from .execution.memories import from_json, to_json
 from .pressure import Brake
 from .records import Json, Memory
+from .validators import Ruling
+
+if TYPE_CHECKING:
+    from .commit import Write
 
 TENANTS = "lousa:journal:tenants"
 RELAYS = "lousa:relays"
@@ -64,6 +68,20 @@ class Journaled:
     trace_id: str | None = None
     span_id: str | None = None
     echo: bool = False
+    ruling: Ruling | None = None
+
+    @classmethod
+    def of(cls, write: Write, fence: Fence | None = None) -> Journaled:
+        """A write as it waits."""
+        return cls(
+            operation=write.operation,
+            memory=write.memory,
+            fence=fence,
+            trace_id=write.trace_id,
+            span_id=write.span_id,
+            echo=write.echo,
+            ruling=write.ruling,
+        )
 
     def fields(self) -> tuple[Word, ...]:
         """As fields of a stream entry; what a search of the journal needs stands outside the body."""
@@ -74,6 +92,7 @@ class Journaled:
             "fence": [self.fence.task, self.fence.token] if self.fence else None,
             "trace": [self.trace_id, self.span_id] if self.trace_id else None,
             **({"echo": True} if self.echo else {}),
+            **({"ruling": self.ruling.to_json()} if self.ruling else {}),
         }
         head = ("session", memory.session or "", "execution", str(memory.execution or ""), "id", str(memory.id))
         return (*head, "owner", memory.owner, "body", json.dumps(body, ensure_ascii=False, separators=(",", ":")))
@@ -90,6 +109,7 @@ class Journaled:
             trace_id=trace[0],
             span_id=trace[1],
             echo=body.get("echo", False),
+            ruling=Ruling.from_json(body.get("ruling")),
         )
 
 

@@ -190,6 +190,7 @@ class Relay:
                     trace_id=entry.trace_id,
                     span_id=entry.span_id,
                     echo=entry.echo,
+                    ruling=entry.ruling,
                 ),
             )
             for delivery, entry in read

@@ -8,7 +8,7 @@ connections go, and the connections are gone before the last process out stops t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -50,6 +50,7 @@ from ..memory_layers.pressure import Marks
 from ..memory_layers.rebuild.graph import Adoption
 from ..memory_layers.recall import Recaller
 from ..memory_layers.router import Router
+from ..memory_layers.validators import Validator, Validators
 from . import execution as executing
 from .execution import Result
 from .load import load as load_file
@@ -231,13 +232,18 @@ class Runtime:
 
 @asynccontextmanager
 async def open(
-    settings: Settings | None = None, *, clock: Clock | None = None, **overrides: object
+    settings: Settings | None = None,
+    *,
+    clock: Clock | None = None,
+    validators: Mapping[str, Validator] | None = None,
+    **overrides: object,
 ) -> AsyncGenerator[Runtime]:
     """Open Lousa: start or join its servers, bring the schema up to date, run a relay.
 
     Args:
         settings: instead of those from the environment.
         clock: tells the hour; the machine's by default.
+        validators: by category, who has the last word on its values (`memory_layers.validators`).
         overrides: single settings, by name: ``lousa.open(home=…, tenant=…)``.
 
     Raises:
@@ -250,10 +256,12 @@ async def open(
         raise BadInput(f"give settings, or single ones by name ({', '.join(overrides)}), not both")
     chosen = settings or load(**overrides)
     async with AsyncExitStack() as stack:
-        yield await _assemble(chosen, clock, stack)
+        yield await _assemble(chosen, clock, validators, stack)
 
 
-async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitStack) -> Runtime:
+async def _assemble(
+    settings: Settings, given: Clock | None, validators: Mapping[str, Validator] | None, stack: AsyncExitStack
+) -> Runtime:
     clock = given or SystemClock()
     model = llm.load(settings.model)
     connections = await connected(settings, stack)
@@ -271,7 +279,10 @@ async def _assemble(settings: Settings, given: Clock | None, stack: AsyncExitSta
     if isinstance(knowledge, OutsideKnowledgeLayer):
         await Adoption(connections, knowledge).start(stack)
     policy = ageing.over(table())
-    router = Router(connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings)
+    rulers = Validators(validators, deadline=settings.deadline)
+    router = Router(
+        connections, policy, context, knowledge, feed=feed, clock=clock, settings=settings, validators=rulers
+    )
     await router.start(stack)
     held = {2: context, 3: knowledge}
     promote = Promote(context, knowledge, None if model is None else Promoter(model))

@@ -58,17 +58,20 @@ def folded(text: str) -> str:
 def core(text: str) -> str:
     """A text as it is compared with others for being the same."""
     words, shouted = text.split(), text.isupper()
+    plains = folded(text).split()
+    if len(plains) != len(words):  # a sign that is a space or nothing once it is folded
+        plains = [folded(word) for word in words]
+    last = len(words) - 1
     kept: list[str] = []
-    for place, word in enumerate(words, start=1):
-        bare = word.strip(_EDGE)
-        if not bare:
+    for place, plain in enumerate(plains):
+        bare = plain.strip(_EDGE)
+        if not bare or bare == _POLITE:
             continue
-        plain = folded(bare)
-        if plain == _POLITE or (plain in _LIGHT and place < len(words) and (shouted or place == 1 or bare.islower())):
+        if bare in _LIGHT and place < last and (shouted or place == 0 or words[place].islower()):
             continue
-        if len(plain) >= _SHORTEST_PLURAL and plain.isalpha() and plain[-1] == "s" and plain[-2] != "s":
-            plain = plain[:-1]
-        kept.append(plain)
+        if bare[-1] == "s" and len(bare) >= _SHORTEST_PLURAL and bare[-2] != "s" and bare.isalpha():
+            bare = bare[:-1]
+        kept.append(bare)
     return " ".join(kept) or folded(text)
 
 
