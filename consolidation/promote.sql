@@ -1,5 +1,5 @@
--- episodes: Live episodes that have no date of their own and were not judged since they were last told or used, those of
--- most use first. With `folded`, what says the same is counted as the one that a fold would leave.
+-- episodes: Live episodes that are no turns, have no date of their own, and were not judged since they were last told or
+-- used, those of most use first. With `folded`, what says the same is counted as the one that a fold would leave.
 WITH live AS (
     SELECT memory.*, CASE WHEN %(folded)s THEN
         sha256(convert_to(jsonb_build_array(scope, CASE scope
@@ -8,16 +8,15 @@ WITH live AS (
             WHEN 'hierarchical' THEN jsonb_build_array(owner, readers, reader_roles)
         END, plain_text(text), value, category, subject, metadata)::text, 'UTF8')) ELSE uuid_send(id) END AS key
     FROM memory
-    WHERE tenant = current_tenant() AND kind = 'episodic' AND status = 'live' AND NOT coalesce({gone}, false)
+    WHERE tenant = current_tenant() AND kind = 'episodic' AND status = 'live' AND speaker IS NULL
+      AND NOT coalesce({gone}, false)
 ), one AS (
     SELECT (array_agg(id ORDER BY trust DESC, recorded_at, id))[1] AS id, sum(confirmations)::integer AS told,
         sum(uses)::integer AS used, max(used_at) AS used_at, greatest(max(used_at), max(confirmed_at)) AS last,
         bool_and(expires_at IS NOT NULL) AS dated
     FROM live GROUP BY key
 )
-SELECT m.id, m.tenant, m.owner, m.session, m.execution, m.scope, m.readers, m.reader_roles, m.kind, m.text, m.value,
-    m.fact, m.category, m.subject, m.source, m.trust, m.status, m.occurred_at, m.recorded_at, m.expires_at, m.sources,
-    m.metadata, m.speaker, one.told, one.used, one.used_at, one.last
+SELECT m.id, one.told, one.used, one.used_at, one.last
 FROM one JOIN memory AS m ON m.id = one.id
 WHERE NOT one.dated AND (m.judged_at IS NULL OR m.judged_at < one.last)
   AND m.trust * (one.used + one.told - 1) >= %(least)s

@@ -32,6 +32,7 @@ SPAN = timedelta(days=7)
 ALIKE = 0.5
 """The part of their words that two episodes share which tell much the same."""
 SHOWN_AT_ONCE = 20
+_BEGINNING = 5
 KINDS = (MemoryKind.SEMANTIC, MemoryKind.PROCEDURAL, MemoryKind.FACT)
 
 
@@ -119,9 +120,11 @@ def to_show(circle: Sequence[Candidate]) -> list[list[Candidate]]:
     parts: list[list[Candidate]] = [[]]
     for group in _alike(circle):
         chosen = group if _proven_together(group) else [one for one in group if proven(one)]
-        if len(parts[-1]) + len(chosen[:SHOWN_AT_ONCE]) > SHOWN_AT_ONCE:
-            parts.append([])
-        parts[-1] += chosen[:SHOWN_AT_ONCE]
+        for start in range(0, len(chosen), SHOWN_AT_ONCE):
+            some = chosen[start : start + SHOWN_AT_ONCE]
+            if len(parts[-1]) + len(some) > SHOWN_AT_ONCE:
+                parts.append([])
+            parts[-1] += some
     return [part for part in parts if part]
 
 
@@ -137,7 +140,9 @@ def _begun(one: Candidate) -> datetime:
 
 def _alike(circle: Sequence[Candidate]) -> list[list[Candidate]]:
     """Episodes in groups that tell much the same, each with the first that began its group; in their order."""
-    words = [frozenset(word[:4] for word in folded(one.memory.text).split() if len(word) > 3) for one in circle]
+    words = [
+        frozenset(word[:_BEGINNING] for word in folded(one.memory.text).split() if len(word) > 3) for one in circle
+    ]
     holding: dict[str, list[int]] = defaultdict(list)
     groups: dict[int, list[int]] = {}
     for place, own in enumerate(words):
