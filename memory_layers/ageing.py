@@ -31,7 +31,7 @@ _TIERS = ((timedelta(days=30), 0.0), (timedelta(days=90), 0.5), (timedelta(days=
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ageing:
-    """One way. `retires`: whether a newer value takes the place of an older one, of a key or as it is told.
+    """One way. `retires`: whether a newer value takes the place of an older one of its key, `restates`: as it is told.
 
     `fading` is the share of a score that age may take; `likeness_only` ranks by nothing else. `stays` keeps whatever
     the table would let go. `half_life` goes before the table's. `tiers` are the age at which each ends, and how much of
@@ -40,6 +40,7 @@ class Ageing:
 
     name: str
     retires: bool = True
+    restates: bool = False
     stays: bool = False
     likeness_only: bool = False
     fading: float = 0.15
@@ -70,7 +71,7 @@ class Ageing:
         return 1 - 0.5 ** (age / policy.half_life)
 
 
-OURS = Ageing(name="lousa")
+OURS = Ageing(name="lousa", restates=True)
 AGEINGS: Mapping[str, Ageing] = {
     ageing.name: ageing
     for ageing in (

@@ -236,8 +236,9 @@ class Committer:
         ]
         if again := [memory for memory in telling if known[memory.id] != memory.id]:
             moments = [memory.occurred_at for memory in again]
+            parameters = {"ids": [known[memory.id] for memory in again], "moments": moments}
             await connection.execute(
-                TRUTH["told_again"], {"ids": [known[memory.id] for memory in again], "moments": moments}
+                TRUTH["told_again"], {**parameters, "sources": [memory.source for memory in again]}
             )
         due = {known[memory.id] for memory in telling} | {one for one, fact in stated.items() if fact.superseded}
         if due:

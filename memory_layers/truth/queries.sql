@@ -63,9 +63,10 @@ RETURNING session, execution, subject
 -- unindex: Out of words and vectors.
 SELECT unindex(%(ids)s::uuid[])
 
--- told_again: An equal memory came: this one was told again at that moment.
+-- told_again: An equal memory came: this one was told again at that moment, unless an agent repeats what others had said.
 UPDATE memory SET last_told_at = greatest(last_told_at, occurred_at, told.at)
-FROM unnest(%(ids)s::uuid[], %(moments)s::timestamptz[]) AS told (id, at) WHERE memory.id = told.id
+FROM unnest(%(ids)s::uuid[], %(moments)s::timestamptz[], %(sources)s::text[]) AS told (id, at, source)
+WHERE memory.id = told.id AND (told.source <> 'agent' OR memory.source = 'agent')
 
 -- replaced_facts: Facts of whose key a fact took the place, with the memories that only they rest on.
 SELECT old.id, old.fact, supporting.id AS source, supporting.text, supporting.kind, supporting.trust, supporting.scope,

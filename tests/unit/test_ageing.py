@@ -25,7 +25,8 @@ def test_every_way_that_can_be_set_exists_and_no_other() -> None:
 
 def test_ours_leaves_the_table_as_it_is() -> None:
     assert OURS.over(table()) == DEFAULT
-    assert OURS.retires and not OURS.likeness_only
+    assert OURS.retires and OURS.restates and not OURS.likeness_only
+    assert [way.name for way in AGEINGS.values() if way.restates] == ["lousa"]
 
 
 @pytest.mark.parametrize("name", sorted(AGEINGS))
