@@ -221,14 +221,15 @@ WHERE tenant = current_tenant() AND session = %(session)s
        OR (occurred_at, recorded_at) < (SELECT occurred_at, recorded_at FROM transcript WHERE id = %(before)s))
 ORDER BY occurred_at DESC, recorded_at DESC LIMIT %(limit)s
 
--- turns_after: Those of a session that are not known, oldest first; after the turn `last`, which was said at `since`.
-SELECT id, session, execution, agent, role, body, occurred_at
+-- turns_after: Those of a session that are not known, in the order in which they arrived, by one clock whoever said them
+-- when; those after a turn that arrived at a moment, the oldest of them or the newest.
+SELECT id, session, execution, agent, role, body, occurred_at, recorded_at
 FROM transcript
 WHERE tenant = current_tenant() AND session = %(session)s
-  AND (%(since)s::timestamptz IS NULL OR occurred_at > %(since)s
-       OR (occurred_at = %(since)s AND recorded_at > (SELECT recorded_at FROM transcript WHERE id = %(last)s)))
+  AND (%(after)s::timestamptz IS NULL
+       OR (recorded_at >= %(after)s AND (recorded_at, id) > (%(after)s, %(last)s::uuid)))
   AND id <> ALL (%(known)s::uuid[])
-ORDER BY occurred_at, recorded_at, id LIMIT %(limit)s
+ORDER BY CASE WHEN %(newest)s THEN recorded_at END DESC, recorded_at, id LIMIT %(limit)s
 
 -- insert_decisions: What was decided, beside the memory of it; nothing is a decision too, and JSON's null is no missing
 -- value.
