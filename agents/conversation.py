@@ -13,17 +13,19 @@ ever does. Both are made from the transcript, so neither an idle window nor a lo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from ..infra import shape
-from ..infra.errors import BadInput
+from ..infra.errors import BadInput, Stale
 from ..infra.identity import Principal
 from ..memory_layers.conversation.operations import Operations
 from ..memory_layers.conversation.summaries import TOPIC_KEPT, State, Summaries, Summary, Topic
 from ..memory_layers.conversation.window import Turn, Window, whole
 from ..memory_layers.execution.transcript import TranscriptTurn
-from .summarise import Plan, Summariser
+from .summarise import Kept, Plan, Summariser
 
 if TYPE_CHECKING:
     from .services import Services
@@ -72,7 +74,8 @@ class Conversation(Window):
     async def summary(self, *, update: bool = True) -> Summary:
         """What the older turns said, shortly; empty while the session is short.
 
-        What fails at telling them leaves the last summary, which counts it; `after` has the turns that are not told.
+        What fails at telling them leaves the last summary, which counts it; `after` has the turns that are not told. An
+        attempt that was overtaken only reads.
         """
         return (await self._state(update)).summary
 
@@ -84,19 +87,23 @@ class Conversation(Window):
     async def after(self, summary: Summary, *, most: int = 200) -> list[Turn]:
         """The turns that `summary` does not tell, oldest first: together they are the whole session.
 
-        Looked for among the newest `most`.
+        The newest of them, where there are more than `most`.
         """
-        turns = await self.earlier(most)
-        places = {turn.id: place for place, turn in enumerate(turns)}
-        begin = 0 if summary.through is None else places.get(summary.through[1], -1) + 1
-        return whole([turn for turn in turns[begin:] if turn.id not in summary.turns])
+        if not 1 <= shape.whole("most", most) <= MOST_TURNS:
+            raise BadInput(f"at most {MOST_TURNS:,} turns are read at once, and one at least, not {most:,}")
+        kept = await self._transcript.after(self._who, summary.through, most, known=summary.turns, newest=True)
+        return whole([_turn(each) for each in kept])
 
     async def _state(self, update: bool) -> State:
-        return await (self._summariser.update() if shape.flag("update", update) else self._summaries.read())
+        if shape.flag("update", update):
+            # An attempt that was overtaken writes nothing any more, and may still read.
+            with suppress(Stale):
+                return await self._summariser.update()
+        return await self._summaries.read()
 
-    async def _uncovered(self, summary: Summary, most: int) -> list[Turn]:
+    async def _uncovered(self, summary: Summary, most: int) -> list[Kept]:
         kept = await self._transcript.after(self._who, summary.through, most, known=summary.turns)
-        return [_turn(each) for each in kept]
+        return [Kept(**_parts(each), arrived=cast(datetime, each.recorded_at)) for each in kept]
 
     async def _keep(self, turns: Sequence[Turn]) -> None:
         kept = [
@@ -117,13 +124,17 @@ class Conversation(Window):
 
 
 def _turn(kept: TranscriptTurn) -> Turn:
-    return Turn(
-        role=kept.role,
-        body=kept.body,
-        calls=kept.calls,
-        answers=kept.answers,
-        source=kept.source,
-        id=kept.id,
-        agent=kept.agent,
-        at=kept.occurred_at,
-    )
+    return Turn(**_parts(kept))
+
+
+def _parts(kept: TranscriptTurn) -> dict[str, Any]:
+    return {
+        "role": kept.role,
+        "body": kept.body,
+        "calls": kept.calls,
+        "answers": kept.answers,
+        "source": kept.source,
+        "id": kept.id,
+        "agent": kept.agent,
+        "at": kept.occurred_at,
+    }

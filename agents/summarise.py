@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ..infra import telemetry
 from ..infra.errors import ModelFailed, ServerUnavailable
@@ -41,8 +41,16 @@ _LEASE = PATIENCE * 1.5
 _AWAY = frozenset({"away", "late"})
 _LONGEST_TOPIC = 450
 
-Reading = Callable[[Summary, int], Awaitable[list[Turn]]]
-"""The oldest turns that a summary does not cover, at most so many, oldest first."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept(Turn):
+    """A turn as the transcript has it: when it arrived there."""
+
+    arrived: datetime
+
+
+Reading = Callable[[Summary, int], Awaitable[list[Kept]]]
+"""The first turns to arrive that a summary does not cover, at most so many, in that order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +77,7 @@ class Plan:
         """How many turns are looked at."""
         return self.keep + 2 * self.turns
 
-    def due(self, turns: Sequence[Turn]) -> Sequence[Turn]:
+    def due(self, turns: Sequence[Kept]) -> Sequence[Kept]:
         """Those of the uncovered turns that make the next part; none while that is too early."""
         kept = self._within(turns[::-1], self.keep)
         older = turns[: len(turns) - kept]
@@ -114,7 +122,7 @@ class Summariser:
         state = await self._summaries.read()
         try:
             for _ in range(self._plan.steps):
-                turns: Sequence[Turn] = ()
+                turns: Sequence[Kept] = ()
                 if len(state.summary.parts) <= self._plan.parts:
                     turns = self._plan.due(await self._reading(state.summary, self._plan.ahead))
                     if not turns:
@@ -139,7 +147,7 @@ class Summariser:
                     await self._summaries.release(holder)
         return state
 
-    async def _step(self, state: State, turns: Sequence[Turn], model: Model | None, holder: str) -> bool:
+    async def _step(self, state: State, turns: Sequence[Kept], model: Model | None, holder: str) -> bool:
         """Tell one part, or the story; False when that failed."""
         try:
             if turns:
@@ -157,7 +165,7 @@ class Summariser:
             telemetry.count("lousa.summary.made", {"lousa.by": "model" if model else BY_EXTRACT})
         return True
 
-    async def _part(self, state: State, turns: Sequence[Turn], model: Model | None) -> tuple[Summary, Sequence[Topic]]:
+    async def _part(self, state: State, turns: Sequence[Kept], model: Model | None) -> tuple[Summary, Sequence[Topic]]:
         read = [turn for turn in turns if may_be_read(turn)]
         language = language_of_turns(read, state.summary.language)
         known = [topic.name for topic in state.topics]
@@ -172,6 +180,7 @@ class Summariser:
             turns=tuple(turn.id for turn in turns),
             since=min(turn.at for turn in turns),
             until=max(turn.at for turn in turns),
+            arrived=turns[-1].arrived,
             trust=min((turn.trust for turn in read), default=1.0),
             by=by,
             apart=tuple(turn.id for turn in turns if turn.id not in {each.id for each in read}),
@@ -201,17 +210,17 @@ class Summariser:
         else:
             text = extract.condense(lines, longest) if lines else ""
         trusts = [part.trust for part in parts if part.text]
-        last = max(reversed(parts), key=lambda part: part.until)
-        until, end = last.until, last.turns[-1]
-        if old is not None and old.until > until:
-            until, end = old.until, old.last
+        arrived, last = max((part.arrived, part.turns[-1]) for part in parts)
+        if old is not None:
+            arrived, last = max((arrived, last), (old.arrived, old.last))
         story = Story(
             text=text,
             first=old.first if old else parts[0].turns[0],
-            last=end,
+            last=last,
             count=(old.count if old else 0) + sum(len(part.turns) for part in parts),
             since=min([part.since for part in parts] + ([old.since] if old else [])),
-            until=until,
+            until=max([part.until for part in parts] + ([old.until] if old else [])),
+            arrived=arrived,
             trust=min(trusts + ([old.trust] if old and old.text else []), default=1.0),
             by=model.name if model else BY_EXTRACT,
         )

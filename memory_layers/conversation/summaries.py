@@ -45,13 +45,15 @@ _SUMMARIES = Script("summaries.lua")
 class Part:
     """Some turns, told shortly. `by` is the model that told them, or ``extract``.
 
-    `turns` are all that it covers; of these `apart` were not read: not trusted enough, or instructions in disguise.
+    `turns` are all that it covers, in the order in which they arrived, the last of them at `arrived`. Of these `apart`
+    were not read: not trusted enough, or instructions in disguise.
     """
 
     text: str
     turns: tuple[UUID, ...]
     since: datetime
     until: datetime
+    arrived: datetime
     trust: float
     by: str
     apart: tuple[UUID, ...] = ()
@@ -59,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What was before the parts, told together: `count` turns from `first` to `last`, which was said at `until`."""
+    """What was before the parts, told together: `count` turns from `first` to `last`, which arrived at `arrived`."""
 
     text: str
     first: UUID
@@ -67,6 +69,7 @@ class Story:
     count: int
     since: datetime
     until: datetime
+    arrived: datetime
     trust: float
     by: str
 
@@ -127,8 +130,8 @@ class Summary:
 
     @property
     def through(self) -> tuple[datetime, UUID] | None:
-        """When the last turn of the story was said, and its id; what comes after is in `turns`, or not covered."""
-        return None if self.story is None else (self.story.until, self.story.last)
+        """When the last turn of the story arrived, and its id; what came after is in `turns`, or not covered."""
+        return None if self.story is None else (self.story.arrived, self.story.last)
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -225,6 +228,7 @@ def _written(summary: Summary) -> Json:
             "count": story.count,
             "since": story.since.isoformat(),
             "until": story.until.isoformat(),
+            "arrived": story.arrived.isoformat(),
             "trust": story.trust,
             "by": story.by,
         },
@@ -235,6 +239,7 @@ def _written(summary: Summary) -> Json:
                 "apart": [_short(turn) for turn in part.apart],
                 "since": part.since.isoformat(),
                 "until": part.until.isoformat(),
+                "arrived": part.arrived.isoformat(),
                 "trust": part.trust,
                 "by": part.by,
             }
@@ -260,6 +265,7 @@ def _summary(written: Json, failures: int, last: str) -> Summary:
             count=int(story["count"]),
             since=datetime.fromisoformat(story["since"]),
             until=datetime.fromisoformat(story["until"]),
+            arrived=datetime.fromisoformat(story["arrived"]),
             trust=float(story["trust"]),
             by=story["by"],
         ),
@@ -276,6 +282,7 @@ def _part(told: Mapping[str, Json]) -> Part:
         apart=tuple(map(_long, cast("list[str]", told["apart"]))),
         since=datetime.fromisoformat(cast(str, told["since"])),
         until=datetime.fromisoformat(cast(str, told["until"])),
+        arrived=datetime.fromisoformat(cast(str, told["arrived"])),
         trust=cast(float, told["trust"]),
         by=cast(str, told["by"]),
     )

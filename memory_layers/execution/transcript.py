@@ -27,7 +27,7 @@ class TranscriptTurn:
     """One turn as it is kept: `role` says whose it was (user, assistant, tool, …).
 
     `calls` are the ids of the tool calls it made, `answers` the id of the call whose result it is; `source` says where
-    it comes from, if its role does not.
+    it comes from, if its role does not. `recorded_at` is when it arrived, by the database's clock.
     """
 
     id: UUID
@@ -39,6 +39,7 @@ class TranscriptTurn:
     calls: tuple[str, ...] = ()
     answers: str | None = None
     source: Source | None = None
+    recorded_at: datetime | None = None
 
 
 class Transcript:
@@ -63,17 +64,27 @@ class Transcript:
             return [_turn(row) for row in reversed(await c.fetchall())]
 
     async def after(
-        self, principal: Principal, at: tuple[datetime, UUID] | None, limit: int, *, known: Sequence[UUID] = ()
+        self,
+        principal: Principal,
+        arrived: tuple[datetime, UUID] | None,
+        limit: int,
+        *,
+        known: Sequence[UUID] = (),
+        newest: bool = False,
     ) -> list[TranscriptTurn]:
-        """The oldest turns of the principal's session that are not `known`, oldest first.
+        """Turns of the principal's session that are not `known`, in the order in which they arrived.
 
-        From the beginning, or after the turn that is named by when it was said and its id.
+        The oldest of them, or the `newest`; of all, or of those after the turn that is named by when it arrived and its
+        id.
         """
-        since, last = at or (None, None)
-        parameters = {"session": principal.session, "limit": limit, "since": since, "last": last, "known": [*known]}
+        after, last = arrived or (None, None)
+        parameters = {
+            "session": principal.session, "limit": limit, "after": after, "last": last, "known": [*known],
+            "newest": newest,
+        }  # fmt: skip
         async with self._connections.transaction(principal) as connection, connection.cursor(row_factory=dict_row) as c:
             await c.execute(_QUERIES["turns_after"], parameters)
-            return [_turn(row) for row in await c.fetchall()]
+            return sorted((_turn(row) for row in await c.fetchall()), key=lambda turn: (turn.recorded_at, turn.id))
 
 
 def _row(principal: Principal, turn: TranscriptTurn) -> dict[str, Json]:
@@ -105,4 +116,5 @@ def _turn(row: Mapping[str, Any]) -> TranscriptTurn:
         calls=tuple(body["calls"]),
         answers=body["answers"],
         source=body.get("source"),
+        recorded_at=row.get("recorded_at"),
     )

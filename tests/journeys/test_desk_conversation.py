@@ -7,15 +7,17 @@ import inspect
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import lousa
 import pytest
-from lousa import Desk, Runtime, Task
+from lousa import Desk, Runtime, Stale, Task
 from lousa.agents.conversation import Conversation
 from lousa.agents.services import Services
 from lousa.agents.summarise import Plan
+from lousa.infra.clock import ManualClock
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import BadInput, SettingsError
 from lousa.memory_layers.conversation.keys import window_keys
@@ -26,7 +28,7 @@ from lousa.memory_layers.conversation.window import Turn
 from .test_pipeline_desk import at_a_desk
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "windows.md").read_text(encoding="utf-8")
-SMALL = Plan(keep=4, turns=4, parts=3, fold=2)
+SMALL = Plan(keep=4, turns=4, parts=3, fold=2, steps=50)
 GOOD = {
     "summary": "As bombas da piscina têm que ser vistoriadas até o verão.",
     "topics": [{"topic": "bombas", "summary": "As bombas da piscina têm que ser vistoriadas.", "turns": [1, 2]}],
@@ -69,6 +71,36 @@ async def test_a_summary_and_the_turns_after_it_are_the_whole_session(runtime: R
                 await window.earlier(bad)
 
     await at_a_desk(runtime, talk, session="a/b}{ção")
+
+
+async def test_agents_whose_clocks_are_apart_are_told_in_the_order_in_which_they_spoke(runtime: Runtime) -> None:
+    async def talk(desk: Desk, task: Task) -> None:
+        clocks = [ManualClock(datetime(year, 1, 1, tzinfo=UTC)) for year in (2030, 2001)]
+        windows = [conversation(replace(runtime.services, clock=clock), desk) for clock in clocks]
+        kept = [(await said(windows[number % 2], 1))[0] for number in range(40)]
+        summary = await windows[0].summary()
+        assert summary.story is not None and summary.count == 36
+        assert summary.turns == tuple(turn.id for turn in kept[summary.story.count : 36])
+        assert await windows[1].after(summary) == kept[36:]
+        late = (await said(windows[1], 12))[-1]
+        after = await windows[0].after(await windows[0].summary())
+        assert len(after) == 4 and after[-1] == late
+
+    await at_a_desk(runtime, talk)
+
+
+async def test_an_attempt_that_was_overtaken_reads_the_summary_and_makes_none(runtime: Runtime) -> None:
+    async def overtaken() -> None:
+        raise Stale("somebody else runs this task")
+
+    async def talk(desk: Desk, task: Task) -> None:
+        await said(conversation(runtime.services, desk), 8)
+        stale = Conversation(runtime.services, desk.principal, operations=Operations(None), alive=overtaken, plan=SMALL)
+        assert not await stale.summary() and await stale.topics() == []
+        assert (await conversation(runtime.services, desk).summary()).count == 4
+        assert (await stale.summary()).count == 4
+
+    await at_a_desk(runtime, talk)
 
 
 async def test_the_page_about_sessions_works_as_it_stands_there(runtime: Runtime) -> None:

@@ -10,10 +10,9 @@ from itertools import count
 from typing import Any
 
 from lousa.agents.llm import Model
-from lousa.agents.summarise import Plan, Summariser
+from lousa.agents.summarise import Kept, Plan, Summariser
 from lousa.infra.ids import new_id
 from lousa.memory_layers.conversation.summaries import Summaries, Summary
-from lousa.memory_layers.conversation.window import Turn
 from scripted import Talking
 
 MORNING = datetime(2026, 11, 30, 9, tzinfo=UTC)
@@ -26,12 +25,13 @@ class Session:
     """A session whose transcript is a list."""
 
     room: Any
-    turns: list[Turn] = field(default_factory=list[Turn])
+    turns: list[Kept] = field(default_factory=list[Kept])
     numbers: Any = field(default_factory=count)
 
-    def say(self, text: Any, role: str = "user", **parts: Any) -> Turn:
-        at = MORNING + timedelta(seconds=next(self.numbers))
-        self.turns.append(Turn(role=role, body=text, id=new_id(), at=at, **parts))
+    def say(self, text: Any, role: str = "user", **parts: Any) -> Kept:
+        arrived = MORNING + timedelta(seconds=next(self.numbers))
+        given: dict[str, Any] = {"role": role, "body": text, "id": new_id(), "at": arrived, "arrived": arrived, **parts}
+        self.turns.append(Kept(**given))
         return self.turns[-1]
 
     def talk(self, turns: int) -> None:
@@ -50,11 +50,11 @@ class Session:
         plan = parts.pop("plan", SMALL)
         return Summariser(self.summaries, self.reading, model, plan=plan, **parts)
 
-    async def reading(self, summary: Summary, most: int) -> list[Turn]:
+    async def reading(self, summary: Summary, most: int) -> list[Kept]:
         await asyncio.sleep(0)
-        order = sorted(self.turns, key=lambda turn: turn.at)
-        begin = [turn.id for turn in order].index(summary.through[1]) + 1 if summary.through else 0
-        return [turn for turn in order[begin:] if turn.id not in summary.turns][:most]
+        order = sorted(self.turns, key=lambda turn: (turn.arrived, turn.id))
+        new = [turn for turn in order if summary.through is None or (turn.arrived, turn.id) > summary.through]
+        return [turn for turn in new if turn.id not in summary.turns][:most]
 
 
 def minutes(said: str) -> dict[str, Any]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from lousa.agents.summarise import BY_EXTRACT
-from lousa.infra.ids import new_id
 from lousa.memory_layers.conversation.keys import summary_keys, window_keys
 from lousa.memory_layers.conversation.summaries import State, Summaries, Summary
-from lousa.memory_layers.conversation.window import Turn
 from redis.crc import key_slot
 from sessions import MORNING, SMALL, Session
 
@@ -68,22 +67,25 @@ async def test_of_two_who_knew_the_same_one_is_refused(session: Session) -> None
     assert (await session.summaries.read()).summary == made
 
 
-async def test_a_turn_that_came_late_is_told_with_the_next(session: Session) -> None:
+async def test_a_turn_that_is_seen_late_is_told_with_the_next(session: Session) -> None:
     session.talk(20)
     before = (await session.summariser().update()).summary
-    late = Turn(role="user", body="A late remark about the lido.", id=new_id(), at=before.parts[-1].since)
-    session.turns.append(late)
+    late = session.say("A late remark about the lido.", arrived=before.parts[-1].arrived)
     session.talk(8)
     after = (await session.summariser().update()).summary
-    assert late.id in after.turns and Counter(after.turns)[late.id] == 1
-    assert after.count == 24
-
-
-async def test_turns_of_one_moment_are_told_once(session: Session) -> None:
+    assert Counter(after.turns)[late.id] == 1 and after.count == 24
     session.talk(40)
-    session.turns = [replace(turn, at=MORNING) for turn in session.turns]
-    summary = (await session.summariser().update()).summary
-    assert summary.count == 36
+    assert (await session.summariser().update()).summary.count == 64
+
+
+async def test_when_turns_were_said_does_not_matter_and_each_is_told_once(session: Session) -> None:
+    session.talk(40)
+    for apart in (timedelta(0), timedelta(hours=5), timedelta(days=-900)):  # clocks of different agents
+        session.turns = [replace(turn, at=MORNING + place % 7 * apart) for place, turn in enumerate(session.turns)]
+        await session.summaries.drop()
+        summary = (await session.summariser().update()).summary
+        assert summary.count == 36 and summary.story is not None
+        assert {*summary.turns} == {turn.id for turn in session.turns[summary.story.count : 36]}
 
 
 async def test_an_attempt_that_was_overtaken_writes_no_summary(session: Session) -> None:
