@@ -32,7 +32,7 @@ from ..asking import numbers, texts
 from ..contract import Capabilities
 from ..execution import ledger
 from ..execution.memories import fact_from_json
-from ..records import Fact, Json, Memory, MemoryKind
+from ..records import Json, Memory, MemoryKind
 from .judge import Verdict, Weigh, repeats, replaced, restates
 from .told import spellings, tells, terms_of
 
@@ -176,7 +176,11 @@ class _Examined:
                 return
             await self._repeated(rarity, verdict, later, weigh)
         for newer, verdict in links:
-            if newer.id not in self.gone and newer.trust >= this.trust and repeats(this.text, verdict, newer.text, weigh):
+            if (
+                newer.id not in self.gone
+                and newer.trust >= this.trust
+                and repeats(this.text, verdict, newer.text, weigh)
+            ):
                 await self._give_way(this, newer, verdict, _REPEATED)
                 return
 
@@ -264,7 +268,9 @@ class _Examined:
             parameters = {"values": spellings(self.this.text), "id": self.this.id, "subject": self.this.subject}
             await cursor.execute(QUERIES["given_way"], parameters)
             rows = await cursor.fetchall()
-        found = [(Candidate(**{name: row[name] for name in row if name != "of"}), Verdict.parse(row["of"])) for row in rows]
+        found = [
+            (Candidate(**{name: row[name] for name in row if name != "of"}), Verdict.parse(row["of"])) for row in rows
+        ]
         return [one for one in found if _covers(one[0], self.this)]
 
     async def _give_way(
@@ -316,5 +322,7 @@ def _covers(newer: Candidate, older: Candidate) -> bool:
     if newer.scope == "tenant":
         return True
     circle = ("owner", "readers", "reader_roles")
-    names = {"private": ("owner",), "shared": ("session",) if newer.session else ("execution",)}.get(newer.scope, circle)
+    names = {"private": ("owner",), "shared": ("session",) if newer.session else ("execution",)}.get(
+        newer.scope, circle
+    )
     return older.scope == newer.scope and all(getattr(older, name) == getattr(newer, name) for name in names)

@@ -26,6 +26,7 @@ Weigh = Callable[[str], float]
 COVERED, NEARLY, SOME = 0.55, 0.95, 0.3
 REPEATED = 0.25
 ALIKE = 0.75
+ALIGNED = 0.5
 _SPELT = ("word", "name", "quote", "code", "host", "mail", "address")
 _DAYS = ("weekday", "month", "date", "year", "time")
 _BETWEEN = re.compile(r"[ ,]*(?:at|as|a|on|the|de|do|em|in|from|das|of)?[ ,]*(?:the|as)? *")
@@ -51,7 +52,11 @@ class Verdict:
     @property
     def reason(self) -> str:
         """In a line, with nothing of what was said."""
-        what = "value" if self.sort in ("number", "code", "quote") else self.sort.removeprefix("of ").removeprefix("which ")
+        what = (
+            "value"
+            if self.sort in ("number", "code", "quote")
+            else self.sort.removeprefix("of ").removeprefix("which ")
+        )
         return f"it was told anew with another {what}: {self.covered:.0%} of the words around it came again"
 
     def to_json(self) -> dict[str, Json]:
@@ -111,7 +116,7 @@ def _compared(old: Sentence, new: Sentence, weigh: Weigh, likeness: float) -> Ve
         return None
     named = any(one.part != "told" and one.value.same == before.value.same for one in new.told)
     if covered < NEARLY and not (named and covered >= SOME):
-        if _substituted(old, new, before.value, after.value):
+        if _substituted(words, new.words_near(after.value), known):
             return None
         terse = covering >= NEARLY and words[0] in said_by_both and likeness >= ALIKE
         if covered < COVERED and not (covered >= SOME and terse):
@@ -204,18 +209,21 @@ def _extra(old: Sentence, new: Sentence, after: Told) -> set[str]:
     return found
 
 
-def _substituted(old: Sentence, new: Sentence, before: Value, after: Value) -> bool:
-    """Whether words that do not come again stand in one another's place, between the same neighbours."""
-    olds, news = old.words_near(before), new.words_near(after)
-    match = SequenceMatcher(None, olds, news, autojunk=False)
+def _substituted(old: Sequence[str], new: Sequence[str], implied_words: Collection[str]) -> bool:
+    """Whether words that do not come again stand in one another's place, between the same neighbours.
+
+    A newer word that a value of this sort implies anyway (`limited to`) takes nobody's place.
+    """
+    match = SequenceMatcher(None, old, new, autojunk=False)
+    if match.ratio() < ALIGNED:
+        return False
     return any(
         tag == "replace"
         and b - a == d - c
-        and set(olds[a:b]) - set(news)
-        and set(news[c:d]) - set(olds)
-        and (b < len(olds) or d < len(news) or a > 0 or c > 0)
+        and set(old[a:b]) - set(new)
+        and set(new[c:d]) - set(old) - set(implied_words)
         for tag, a, b, c, d in match.get_opcodes()
-    ) and match.ratio() >= 0.5
+    )
 
 
 def _share(some: Collection[str], whole: Iterable[str], weigh: Weigh) -> float:
@@ -261,7 +269,7 @@ def _object(fact: Fact) -> tuple[str, str, str]:
 
 
 def repeats(text: str, verdict: Verdict, told: str, weigh: Weigh) -> bool:
-    """Whether a text tells, of the same thing, the value that a verdict found replaced by `told`'s, and not the new one."""
+    """Whether a text tells, of the same thing, the value that a verdict found replaced by that of `told`."""
     for sentence in read(text):
         held = {one.value.same: one for one in sentence.told if one.value.sort == verdict.sort}
         one = held.get(verdict.before)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from .moods import Mood, mood_of
 from .values import LONGEST, Value, plain, values
-from .words import CHANGES, LIGHT, OWN, SCOPES, WORD, sense
+from .words import CHANGES, LIGHT, NUMBERS, OWN, SCOPES, SPANS, WORD, sense
 
 Part = Literal["told", "before", "denied", "when", "named"]
 
@@ -24,29 +24,35 @@ _SHORT = re.compile(r"\b(?:dr|dra|sr|sra|mr|mrs|ms|st|no|art|av|ex|prof|profa|ap
 _COMMA = re.compile(r"[,:()]\s|\s[-–—]\s")
 _BEFORE = re.compile(
     r"(?:\b(?:instead of|rather than|no longer|not|in place of|replac\w+|em vez d[aeo]|ao inves d[aeo]|no lugar d[aeo]"
-    r"|nao (?:e|sao|fica|ficam|usa|usamos|vai|vale|mais)(?: mais)?|substitu\w+|troc(?:amos|ou|aram|ar)|deixamos|saiu|sai"
-    r"|was|were|era|eram|used to be|from|de|do|da|out of|abandon\w+|dropp?\w+|left|quit|away from)"
+    r"|nao (?:e|sao|fica|ficam|usa|usamos|vai|vale|mais)(?: mais)?|substitu\w+|troc(?:amos|ou|aram|ar)|deixamos|saiu"
+    r"|sai|was|were|era|eram|used to be|from|de|do|da|out of|abandon\w+|dropp?\w+|left|quit|away from)"
     r"(?: (?:the|a|o|as|os|in|on|at|em|no|na|com|with|up to|ate))?)\s*$"
 )
 _FROM = re.compile(r"\b(?:from|de|do|da|replac\w+|troc\w+|substitu\w+)(?: (?:the|o|a))?\s*$")
 _TO = re.compile(r"^[^,;.]{0,12}?(?:\bto\b|\bpara\b|\bpra\b|\bpro\b|\bby\b|\bwith\b|\bpor\b|\bpelo\b|\bpela\b|->|→)")
-_GONE = re.compile(r"^(?: \w+)?(?: has)? (?:left|quit|retired|is gone|saiu|deixou|se aposentou|foi embora|was replaced|no longer|nao)\b")
+_GONE = re.compile(
+    r"^(?: \w+)?(?: has)? (?:left|quit|retired|is gone|saiu|deixou|se aposentou|foi embora|was replaced|no longer"
+    r"|nao)\b"
+)
 _DENIED = re.compile(
-    r"(?:\b(?:not|n't|never|nao|nunca|nem)\b)(?!\s+(?:more|over|above|exceed|later|pode|podem|deve|passa|mais de|ultrapass))"
+    r"(?:\b(?:not|n't|never|nao|nunca|nem)\b)"
+    r"(?!\s+(?:more|over|above|exceed|later|pode|podem|deve|passa|mais de|ultrapass))"
     r"(?:\s+\S+){0,5}\s*$"
 )
 _WHEN = re.compile(
-    r"\b(?:from|since|as of|starting|effective|until|next|this|last|a partir d[eao]s?|desde(?: [oa])?|proxim[ao]|ate|on and after"
-    r"|signed|dated|on the|do dia|no dia|yesterday|came on|moved on|changed on)(?: (?:next|this|o|a|dia|the|de|early|late))?\s*$"
+    r"\b(?:from|since|as of|starting|effective|until|next|this|last|a partir d[eao]s?|desde(?: [oa])?|proxim[ao]|ate"
+    r"|on and after|signed|dated|on the|do dia|no dia|yesterday|came on|moved on|changed on)"
+    r"(?: (?:next|this|o|a|dia|the|de|early|late))?\s*$"
 )
 _SLOT = re.compile(
-    r"(?:\b(?:is|are|be|called|named|at|by|with|use|uses|using|on|in|to|until|than|above|via|through|runs?|e|sao|chama|chamad[ao]|com|por|pel[ao]|usa|usam"
-    r"|usamos|usar|em|n[ao]|para|pr[ao]|d[ao]|ao|ate|acima de|roda|rodam)|[:=])"
+    r"(?:\b(?:is|are|be|called|named|at|by|with|use|uses|using|on|in|to|until|than|above|via|through|runs?"
+    r"|e|sao|chama|chamad[ao]|com|por|pel[ao]|usa|usam|usamos|usar|em|n[ao]|para|pr[ao]|d[ao]|ao|ate|acima de|roda"
+    r"|rodam)|[:=])"
     r"(?: (?:the|an?|our|o|a|os|as|um|uma|mr\.?|mrs\.?|ms\.?|dr\.?|dra\.?|sr\.?|sra\.?))?\s*$"
 )
 _LIMIT = re.compile(
-    r"\s*(?:for|in|at|on|during|with|when|whenever|if|unless|except|only|under|above|below|between|without|no|na|nos|nas|em|para"
-    r"|pra|pro|quando|se|exceto|somente|so|sem|durante|entre|acima|abaixo) "
+    r"\s*(?:for|in|at|on|during|with|when|whenever|if|unless|except|only|under|above|below|between|without"
+    r"|no|na|nos|nas|em|para|pra|pro|quando|se|exceto|somente|so|sem|durante|entre|acima|abaixo) "
 )
 _DATED = ("weekday", "month", "date", "year")
 
@@ -75,7 +81,11 @@ class Sentence:
         found: list[tuple[str, int, int]] = []
         for word in WORD.finditer(self.text):
             begin, end = self.begin + word.start(), self.begin + word.end()
-            if any(begin < value.end and value.begin < end for value in taken):
+            inside = [value for value in taken if begin < value.end and value.begin < end]
+            # `25 vacation days` is a span, and tells of vacation.
+            if inside and (
+                inside[0].sort != "span" or word[0].rstrip("s") in SPANS or word[0] in NUMBERS or not word[0].isalpha()
+            ):
                 continue
             bare = word[0].split("'")[0].split("’")[0]
             if bare in LIGHT or (len(bare) < 2 and not bare.isupper()):
@@ -112,7 +122,9 @@ class Sentence:
 
         A part of fewer than `enough` words says too little and is read with the whole sentence.
         """
-        words = [one for one in self.tokens if not (one[1] < value.end and value.begin < one[2])]
+        words = self.tokens
+        if value.sort == "name":
+            words = tuple(one for one in words if not (one[1] < value.end and value.begin < one[2]))
         near = [one[0] for one in words if self._part_of(one[1]) in (self._part_of(value.begin), None)]
         return tuple(near if len(set(near)) >= enough else [one[0] for one in words])
 
@@ -160,7 +172,9 @@ def read(text: str) -> tuple[Sentence, ...]:
 def _sentences(flat: str, found: list[Value]) -> Iterator[tuple[int, int]]:
     begin = 0
     for stop in _END.finditer(flat):
-        if _SHORT.search(flat[: stop.start() + 1]) or any(v.begin <= stop.start() and stop.end() < v.end for v in found):
+        if _SHORT.search(flat[: stop.start() + 1]) or any(
+            v.begin <= stop.start() and stop.end() < v.end for v in found
+        ):
             continue
         if flat[begin : stop.start()].strip():
             yield begin, stop.end()
@@ -178,7 +192,9 @@ def _sentence(flat: str, begin: int, end: int, found: list[Value]) -> Sentence:
             continue
         start = max(edge for edge in edges if edge <= value.begin)
         stop = min((edge for edge in edges if edge >= value.end), default=end)
-        told.append(Told(value, _part(flat, begin, start, end, value), mood_of(flat[begin:start], flat[start:stop], text)))
+        told.append(
+            Told(value, _part(flat, begin, start, end, value), mood_of(flat[begin:start], flat[start:stop], text))
+        )
     return Sentence(text, begin, tuple(told))
 
 
@@ -194,12 +210,17 @@ def _part(flat: str, begin: int, start: int, end: int, value: Value) -> Part:
         return "before"
     if _DENIED.search(flat[start : value.begin]):
         return "denied"
-    if _is_label(value) and (not _SLOT.search(before) or re.match(r"\s*!", after)):
-        if value.sort not in ("number", "version") or not _SLOT.search(re.sub(r"\S+\s*$", "", before)):
-            return "named"
-    return "told"
+    return "told" if not _is_label(value) or _has_place(value, before, after) else "named"
+
+
+def _has_place(value: Value, before: str, after: str) -> bool:
+    """Whether a place is made for a value before it (`runs Postgres 14` has one as well)."""
+    if after.lstrip().startswith("!"):
+        return False
+    counts = value.sort in ("number", "version")
+    return any(_SLOT.search(text) for text in (before, *([re.sub(r"\S+\s*$", "", before)] if counts else ())))
 
 
 def _is_label(value: Value) -> bool:
-    """Whether such a value tells something only where a place is made for it: `is Ana`, `in room 4`, and not `room 4`."""
+    """Whether such a value tells something only where a place is made for it: `in room 4`, and not `room 4`."""
     return value.sort in ("name", "number", "version", "code", "host") or value.sort.startswith("which ")

@@ -26,7 +26,6 @@ _SIGNS = {"r$": "brl", "us$": "usd", "$": "usd", "€": "eur", "£": "gbp"}
 _WORDS = {"rea": "brl", "brl": "brl", "eur": "eur", "dol": "usd", "usd": "usd", "buc": "usd"}
 _ARTICLES = ("um", "uma", "one")
 _MONTH, _WEEKDAY, _SPAN = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(SPANS)
-_UNLESS_UNIT = frozenset("of de da do das dos por per to a o e and or ou em in for para pra at às as the os no na".split())
 LONGEST = 4_000
 """Signs of a text that are read."""
 _PLACES = (
@@ -40,7 +39,7 @@ _PLACE = "|".join(_PLACES.split())
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value in a text: `sort` says what it compares with, `same` what it is equal to; where it stands in the folded text."""
+    """A value in a text, and where it stands there: `sort` says what it compares with, `same` what it is equal to."""
 
     sort: str
     same: str
@@ -132,7 +131,7 @@ def _scaled(scale: str) -> float:
 
 
 def _time(found: re.Match[str]) -> Read:
-    hour, minute = int(found["h"] or found["g"] or found["i"]), int(found["m"] or found["n"] or 0)
+    hour, minute = int(found["h"] or found["g"] or found["i"] or found["k"]), int(found["m"] or found["n"] or 0)
     if (half := found["half"]) and hour <= 12:
         hour = hour % 12 + (12 if half.startswith("p") else 0)
     return ("time", f"{hour:02}:{minute:02}") if hour < 25 and minute < 60 else None
@@ -165,6 +164,28 @@ def _numbered(found: re.Match[str]) -> Read:
     return f"which {stem(found['p'])}", found["n"]
 
 
+def _version(found: re.Match[str]) -> Read:
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+", found[0]):
+        return _bare(found)
+    return "version", found[0].removeprefix("v")
+
+
+def _bare(found: re.Match[str]) -> Read:
+    return "number", _shown(number(found[0]) or 0.0)
+
+
+def _weekday(found: re.Match[str]) -> Read:
+    return "weekday", str(next(day for name, day in WEEKDAYS.items() if found[0].startswith(name)))
+
+
+def _month(found: re.Match[str]) -> Read:
+    return "month", str(MONTHS[found[0]])
+
+
+def _always(sort: str, same: str) -> Callable[[re.Match[str]], Read]:
+    return lambda _: (sort, same)
+
+
 _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Read]], ...] = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
@@ -182,10 +203,10 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Read]], ...] = 
         (
             r"\b(?P<h>\d{1,2})(?:[:.](?P<m>\d\d))?\s?(?P<half>[ap]\.?m\b\.?)|\b(?P<g>\d{1,2})[:h](?P<n>\d\d)\b(?:h\b)?"
             r"|(?<=\bas )(?P<i>\d{1,2})(?:h\b| horas\b)|(?<!\d[.,:])\b(?P<k>\d{1,2})h\b",
-            lambda found: _time(found) if not found["k"] else ("time", f"{int(found['k']):02}:00"),
+            _time,
         ),
-        (r"\b(?:noon|midday|meio-?dia)\b", lambda found: ("time", "12:00")),
-        (r"\b(?:midnight|meia-?noite)\b", lambda found: ("time", "00:00")),
+        (r"\b(?:noon|midday|meio-?dia)\b", _always("time", "12:00")),
+        (r"\b(?:midnight|meia-?noite)\b", _always("time", "00:00")),
         (
             rf"\b(?P<d>\d{{1,2}})[ºo]?(?:st|nd|rd|th)?\s(?:of\s|de\s)?(?P<m>{_MONTH})\b"
             rf"|\b(?P<n>{_MONTH})\s(?P<e>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)",
@@ -193,34 +214,24 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Read]], ...] = 
         ),
         (r"\b(?:19|20)\d\d\b(?![-.,]\d)", _exact("year")),
         (rf"\b(?P<n>{_COUNT})[\s-](?:(?!(?:{_SPAN})s?\b|of |de )[a-z]{{4,}}\s)?(?P<u>{_SPAN})s?\b", _span),
-        (rf"\b(?P<n>\d+)\s?(?P<u>min|ms|s|d)\b", _span),
-        (rf"\b(?:{_WEEKDAY})s?(?:-feiras?)?\b", lambda found: ("weekday", _weekday(found[0]))),
-        (rf"\b(?:{_MONTH})\b", lambda found: ("month", str(MONTHS[found[0]]))),
+        (r"\b(?P<n>\d+)\s?(?P<u>min|ms|s|d)\b", _span),
+        (rf"\b(?:{_WEEKDAY})s?(?:-feiras?)?\b", _weekday),
+        (rf"\b(?:{_MONTH})\b", _month),
         (rf"\b(?P<p>{_PLACE})s?\s(?:no?\.?\s|#)?(?P<n>\d+\w?)\b", _numbered),
-        (r"\bv?\d+(?:\.\d+)+(?:-\w+)?\b(?!\s?(?:mil|k)\b)", lambda found: _version(found[0])),
+        (r"\bv?\d+(?:\.\d+)+(?:-\w+)?\b(?!\s?(?:mil|k)\b)", _version),
         (r"\b(?=[\w.-]*\d)(?=[\w.-]*[a-z])\w+(?:[-._]\w+)+\b", _exact("code")),
         (r"\b[a-z]+\d+\w*\b", _exact("code")),
         (r"\b[a-z][\w-]*(?:\.[a-z][\w-]*)+\b(?:/\S*)?", _exact("host")),
         (rf"\b(?P<n>{_COUNT})(?P<s>{_SCALE})\s(?P<u>[a-z]{{2,}})", _measure),
         (rf"\b(?P<n>{_COUNT})\s?(?P<s>)(?P<u>[kmcg]?[gmlb]|[kmgt]b)\b", _measure),
-        (rf"(?<![\w.,-]){_NUMBER}(?![\w-])", lambda found: ("number", _shown(number(found[0]) or 0.0))),
+        (rf"(?<![\w.,-]){_NUMBER}(?![\w-])", _bare),
     )
 )
 
 
-def _version(written: str) -> Read:
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+", written):
-        return "number", _shown(number(written) or 0.0)
-    return "version", written.removeprefix("v")
-
-
-def _weekday(written: str) -> str:
-    return str(next(day for name, day in WEEKDAYS.items() if written.startswith(name)))
-
-
 _NAME = re.compile(r"[A-ZÀ-Ý][\w'&+-]*(?:(?: (?:de|da|do|dos|das|of|van|von|&) (?=[A-ZÀ-Ý]))? ?[A-ZÀ-Ý0-9][\w'&+-]*)*")
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{1,60})[\"”»]|(?<!\w)'([^']{1,60})'(?!\w)")
-_TITLES = frozenset("i i'm i've i'll i'd eu dr dra sr sra mr mrs ms".split())
+_TITLES = frozenset({"i", "i'm", "i've", "i'll", "i'd", "eu", "dr", "dra", "sr", "sra", "mr", "mrs", "ms"})
 
 
 def _names(text: str, flat: str, taken: Iterable[Value]) -> Iterator[Value]:

@@ -37,17 +37,22 @@ MONTHS = {
 }  # fmt: skip
 
 
-_ENDINGS = (
-    "amentos amento imentos imento mente ations ation acoes acao icoes icao coes cao ings ing ments ment aram eram iram"
-    " amos emos imos ados adas idos idas ando endo indo ado ada ido ida ies ied es ed os as am em ar er ir ou eu iu ei"
-    " al ais ly s a o e y"
-).split()
+_ENDINGS_OF_WORDS = (
+    "amento imento mente ation acao icao cao ing ment aram eram iram amos emos imos ando endo indo ado ada ido ida ied"
+    " ed am em ar er ir ou eu iu ei al ly a o e y"
+)
+_ENDINGS = _ENDINGS_OF_WORDS.split()
+_PLURALS = (("oes", "ao"), ("ies", "y"), ("ais", "al"), ("es", "e"), ("s", ""))
 
 
 def stem(word: str) -> str:
     """The beginning of a folded word that its forms share, roughly, in either language."""
     if len(word) <= 3 or not word.isalpha():
         return word
+    for plural, singular in _PLURALS:
+        if word.endswith(plural) and not word.endswith("ss"):
+            word = word[: -len(plural)] + singular
+            break
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
@@ -57,12 +62,7 @@ def stem(word: str) -> str:
     return word
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in text.split())
-
-
-LIGHT = STOP_WORDS | frozenset(
-    """
+_LIGHT = """
 be been being get gets got go goes going gone went come comes came take takes took taken make makes made give gives
 keep keeps kept put puts use uses used using run runs running live lives stay stays sit sits work works want need
 needs must may can could will would shall should might let lets have says said say tell told know
@@ -76,8 +76,8 @@ usamos rodar roda rodam estar esta ser passar passa passam passou poder pode pod
 querer quer agora hoje ontem amanha atualmente ja ainda novamente mais nova novo novas novos antigo antiga atual
 sempre nunca so apenas gente pessoal todo toda todos todas cada ate pro pra pros pras ai la aqui ali entao tudo certo
 proximo proxima ultimo ultima partir desde oi ola obrigado favor sim coisa jeito ok bem muito pouco nosso nossa
-""".split()
-)
+"""
+LIGHT = STOP_WORDS | frozenset(_LIGHT.split())
 """Words, folded, that say nothing of which thing a sentence is about."""
 
 _SCOPES = """
@@ -128,45 +128,42 @@ SCOPES = _scopes()
 BEGINNINGS = frozenset(SCOPES[word][0] for word in ("opens", "starts"))
 """Rows whose first place goes without saying: a meeting at nine begins at nine."""
 
-CHANGES = frozenset(
-    stem(word)
-    for word in """
+_CHANGES = """
     moved changed switched upgraded raised increased lowered reduced extended expanded widened shortened postponed
     rescheduled replaced migrated renamed adopted shifted updated revised corrected agreed decided set fixed signed
     mudou mudamos trocou trocamos ampliado ampliamos aumentado aumentou reduzido reduziu baixou subiu migrado migrou
     prorrogado adiado antecipado remarcado renomeado substituido fechamos definido definimos adotado virou atualizado
-    corrigido combinado combinamos decidido estendido alterado alteramos passou
-    """.split()
-)
+    corrigido combinado combinamos decidido estendido alterado alteramos passou reajustado reajustada reajustamos
+"""
+CHANGES = frozenset(stem(word) for word in _CHANGES.split())
 """Stems of verbs that say that something changed, and not what."""
 
-OWN = frozenset("my mine his her hers meu meus minha minhas dele dela".split())
+OWN = frozenset({"my", "mine", "his", "her", "hers", "meu", "meus", "minha", "minhas", "dele", "dela"})
 """Words that make a thing somebody's own."""
 
 _SENSES = """
-price prices preco precos cost costs costing fee fees charge charges charged tariff tarifa taxa custo custos custa custam valor cobra cobrado cobram
-due deadline deadlines term terms prazo prazos vencimento vence vencem cutoff
-begin begins beginning start starts starting comeca comecam comecar inicio inicia opens open opening abre abrem abrimos abrir abertura
-end ends ending finish finishes termina terminam terminar closes close closing fecha fecham fechar fechamento
-manager managers head heads lead leads leader boss responsible gerente gerentes chefe lider coordenador coordenadora responsavel coordena lidera chefia gerencia
-host hosted hosting hospeda hospedado
-call calls called name named chama chamado chamada nome
-meeting meetings meet meets reuniao reunioes encontro reune
-discount discounts desconto descontos
-limit limits limite limites maximum max maximo maxima cap teto
-store stores stored storing storage armazena armazenado guarda guardado guardamos
-salary wage wages salario pay
-ship ships shipped shipping shipment shipments
-deliver delivers delivered delivery deliveries entrega entregas entregue
-write writes writing written
-keep keeps kept keeping
-pays paid paying paga pagam pago paguei
-hour hours hourly hora horas
+price prices preco precos cost costs costing fee fees charge charges charged tariff tarifa taxa custo custos custa
+custam valor cobra cobrado cobram;
+due deadline deadlines term terms prazo prazos vencimento vence vencem cutoff;
+begin begins beginning start starts starting comeca comecam comecar inicio inicia opens open opening abre abrem abrimos
+abrir abertura;
+end ends ending finish finishes termina terminam terminar closes close closing fecha fecham fechar fechamento;
+manager managers manage manages managed managing management head heads lead leads leader boss responsible gerente
+gerentes gerencia chefe chefia lider lidera coordenador coordenadora coordenacao coordena coordenado responsavel dirige
+diretor diretora;
+host hosted hosting hospeda hospedado; call calls called name named chama chamado chamada nome;
+meeting meetings meet meets reuniao reunioes encontro reune; discount discounts desconto descontos;
+limit limits limited limite limites limitado limitada maximum max maximo maxima cap teto;
+store stores stored storing storage armazena armazenado guarda guardado guardamos; salary wage wages salario;
+ship ships shipped shipping shipment shipments;
+deliver delivers delivered delivery deliveries entrega entregas entregue; write writes writing written;
+keep keeps kept keeping; pay pays paid paying paga pagam pago paguei; hour hours hourly hora horas
 """
 
 
 def _senses() -> dict[str, str]:
-    return {word: line.split()[0] for line in _SENSES.strip().splitlines() for word in line.split()}
+    rows = [row.split() for row in _SENSES.split(";")]
+    return {word: row[0] for row in rows for word in row}
 
 
 _ONE_SENSE = _senses()
