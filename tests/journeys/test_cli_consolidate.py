@@ -48,7 +48,7 @@ def test_a_dry_run_says_what_the_run_then_does(lousa: Lousa, months_pass: Callab
     dry = lousa("consolidate", "--dry-run", "--json")
     assert dry.code == 0 and dry.json["dry_run"] is True
     changed = {name: counts["changed"] for name, counts in dry.json["steps"].items()}
-    assert changed == {"expire": 1, "archive": 1, "deduplicate": 1, "partitions": 0}
+    assert changed == {"expire": 1, "archive": 1, "deduplicate": 1, "promote": 0, "partitions": 0}
     shown = lousa("consolidate", "--dry-run")
     assert shown.code == 0 and "dry run" in shown.err
     assert [line.split()[0] for line in shown.out.splitlines()] == ["step", *ORDER]
@@ -75,9 +75,9 @@ def test_one_step_runs_alone_and_several_in_their_order(lousa: Lousa) -> None:
 
 
 def test_an_unknown_step_is_refused_with_the_names_of_all(lousa: Lousa) -> None:
-    ended = lousa("consolidate", "--step", "promote")
+    ended = lousa("consolidate", "--step", "polish")
     assert ended.code == 2 and ended.out == ""
-    assert all(name in ended.err for name in ("promote", *ORDER))
+    assert all(name in ended.err for name in ("polish", *ORDER))
 
 
 def test_it_is_for_the_tenant_in_force_or_for_everyone(lousa: Lousa) -> None:
