@@ -310,12 +310,16 @@ WHERE tenant = current_tenant() AND memory = %(id)s AND layer IN ('context', 'kn
 -- debtors: Tenants for whom something is due.
 SELECT DISTINCT tenant FROM debt WHERE due_at <= clock_timestamp()
 
--- take_debts: Debts that are due, each for one relay at a time; one that dies leaves them to be taken again.
+-- take_debts: Debts that are due, each for one relay at a time; one that dies leaves them to be taken again. What is to be
+-- examined is taken once its vector is there: who looked too early would leave it for another second.
 UPDATE debt SET attempts = attempts + 1,
     due_at = clock_timestamp() + interval '10 seconds' + least(power(2, attempts), 300) * interval '1 second'
 WHERE (tenant, memory, layer) IN (
     SELECT tenant, memory, layer FROM debt
     WHERE tenant = current_tenant() AND layer = %(layer)s AND due_at <= clock_timestamp()
+      AND (layer <> 'truth' OR NOT EXISTS (
+          SELECT FROM debt AS before
+          WHERE before.tenant = debt.tenant AND before.memory = debt.memory AND before.layer = 'context'))
     ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 RETURNING memory, revision
