@@ -41,7 +41,7 @@ from ..memory_layers.records import QUARANTINE_BELOW, Json, Memory
 from ..memory_layers.router import Router
 from . import prompts
 from .extraction import Reading, Text, read
-from .grounding import language_of, tokens
+from .grounding import language_for, tokens
 from .llm import Model
 from .sources import load, witness
 
@@ -124,17 +124,25 @@ class Extraction:
         self.version = hashlib.sha256(f"{model.name}\x1f{self._prompt}".encode()).hexdigest()[:12]
 
     async def run(
-        self, tenant: str, *, retry_failed: bool = False, limit: int | None = None, session: str | None = None
+        self,
+        tenant: str,
+        *,
+        retry_failed: bool = False,
+        limit: int | None = None,
+        session: str | None = None,
+        patience: timedelta = timedelta(0),
     ) -> Extracted:
         """Read what was not read yet, the oldest first, and what failed before and may be tried again; each once.
 
         `retry_failed` tries every one that failed, however often it did; `limit` ends the run after so many sources.
+        It begins once what was acknowledged is in the record, or `patience` is over.
 
         Raises:
             ServerUnavailable: the run was broken off; what it had not finished is as it was.
         """
         tally = _Tally()
         chosen = {**which(retry_failed, session), "version": self.version, "lease": self._lease}
+        await self._router.drained(tenant, patience)  # what was acknowledged can be read
         chosen["begun"] = await self._hour()
         left = limit
         while (left is None or left > 0) and tally.away < GIVES_UP:
@@ -219,7 +227,7 @@ class Extraction:
 
     async def _ask(self, part: Text) -> Reading:
         told = json.dumps(part.message(), ensure_ascii=False)
-        answer = await self._model.fill(prompts.EXTRACT[language_of(part.line.text)], told, prompts.EXTRACTED)
+        answer = await self._model.fill(prompts.EXTRACT[language_for(part.line.text)], told, prompts.EXTRACTED)
         return read(answer, part, self._clock.now())
 
     async def _write(self, text: Text, reading: Reading, attempt: int) -> None:

@@ -31,7 +31,7 @@ from ..memory_layers.execution.memories import folded
 from ..memory_layers.guard import commands
 from ..memory_layers.records import TRUST, Fact, Json, Memory, MemoryKind, Scope, ScopeKind, Source
 from . import dates
-from .grounding import asks, borne_out, denied, holds, language_of, same_language, tells, tokens, turned_round
+from .grounding import asks, borne_out, denied, holds, language_for, same_language, tells, tokens, turned_round
 
 AT_ONCE = 24_000
 """Characters that a model is shown at a time."""
@@ -197,7 +197,7 @@ class _Judge:
         self._text = text
         self._now = now
         self._said = tokens(text.line.text)
-        self._day_first = language_of(text.line.text) == "pt"
+        self._day_first = language_for(text.line.text) == "pt"
 
     def judged(self, name: str, item: Json) -> tuple[Memory, str] | Why:
         """The memory that an item is, and what it quotes; or why it is none."""

@@ -9,9 +9,10 @@ language, or about something else, is not borne out, whatever it claims to quote
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from ..memory_layers.conversation.language import language_of
 from ..memory_layers.execution.memories import folded
 
 Language = Literal["pt", "en"]
@@ -106,14 +107,14 @@ def borne_out(sentence: str, texts: Iterable[str]) -> bool:
 
 def turned_round(sentence: str, quotation: str) -> bool:
     """Whether one of the two says no and the other does not."""
-    says_no = _NO[language_of(f"{quotation} {sentence}")]
-    return bool(says_no.search(folded(sentence))) != bool(says_no.search(folded(quotation)))
+    languages = _languages(f"{quotation} {sentence}")
+    return _found(_NO, languages, sentence) != _found(_NO, languages, quotation)
 
 
 def denied(claim: str, quotation: str) -> bool:
     """Whether a quotation says that something is not so, or no more, and a claim says that it is."""
-    language = language_of(f"{quotation} {claim}")
-    return bool(_DENIES[language].search(folded(quotation))) and not _DENYING[language].search(folded(claim))
+    languages = _languages(f"{quotation} {claim}")
+    return _found(_DENIES, languages, quotation) and not _found(_DENYING, languages, claim)
 
 
 def asks(text: str, quotation: str) -> bool:
@@ -127,18 +128,23 @@ def tells(name: str) -> bool:
     return any(token not in _MARKS["pt"] and token not in _MARKS["en"] for token in tokens(name).split())
 
 
-def language_of(text: str) -> Language:
-    """Portuguese or English, by the small words; English where it cannot be told."""
-    return _spoken(text) or "en"
+def language_for(text: str) -> Language:
+    """Which of the two a model is spoken to in about a text: Portuguese where that is what it is in, else English."""
+    return "pt" if language_of(text) == "pt" else "en"
 
 
 def same_language(one: str, other: str) -> bool:
     """Whether nothing says that these are in two languages."""
-    first, second = _spoken(one), _spoken(other)
+    first, second = language_of(one), language_of(other)
     return first is None or second is None or first == second
 
 
-def _spoken(text: str) -> Language | None:
-    words = tokens(text).split()
-    portuguese, english = (sum(word in _MARKS[language] for word in words) for language in ("pt", "en"))
-    return None if portuguese == english else "pt" if portuguese > english else "en"
+def _languages(text: str) -> Sequence[Language]:
+    """The languages whose words for no are looked for; both, where it cannot be told."""
+    found = language_of(text)
+    return (found,) if found == "pt" or found == "en" else ("pt", "en")
+
+
+def _found(words: Mapping[Language, re.Pattern[str]], languages: Sequence[Language], text: str) -> bool:
+    plain = folded(text)
+    return any(words[language].search(plain) for language in languages)

@@ -20,7 +20,7 @@ from ..memory_layers.promotion import Candidate, Judged, Verdict
 from ..memory_layers.records import Fact, Json, Memory, MemoryKind
 from . import prompts
 from .extraction import LONGEST
-from .grounding import borne_out, holds, language_of, same_language, tokens, turned_round
+from .grounding import borne_out, holds, language_for, same_language, tokens, turned_round
 from .llm import Model
 
 _PARTS = frozenset({"verdict", "ids", "as", "text", "subject", "predicate", "object"})
@@ -51,7 +51,7 @@ class Promoter:
             }
             for name, one in names.items()
         ]
-        language = language_of("\n".join(one.memory.text for one in shown))
+        language = language_for("\n".join(one.memory.text for one in shown))
         said = json.dumps({"episodes": told}, ensure_ascii=False)
         answer = await self._model.fill(prompts.PROMOTE[language], said, prompts.DECIDED)
         return decided(answer, {name: one.memory for name, one in names.items()})

@@ -194,6 +194,15 @@ class Router:
                 await self._glance()
         return True
 
+    async def drained(self, tenant: str, timeout: timedelta) -> bool:  # noqa: ASYNC109  # its end is an answer
+        """Wait until nothing that a tenant's writers had acknowledged waits any more; False: something still does."""
+        ends = time.monotonic() + timeout.total_seconds()
+        while await self._journal.length(tenant):
+            if time.monotonic() > ends:
+                return False
+            await self._glance()
+        return True
+
     async def trail(self, principal: Principal, execution: UUID) -> list[ledger.Recorded]:
         """Who did what in an execution, in order and up to now; payloads where the caller may read them."""
         await self._audit.catch_up(principal.tenant, execution, self._deadline)

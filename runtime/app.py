@@ -174,7 +174,9 @@ class Runtime:
         owner = self._principal(PERSON, tenant=tenant).tenant
         services = self.services
         extraction = Extraction(services.connections, services.router, model, services.clock)
-        return await extraction.run(owner, retry_failed=retry_failed, limit=limit, session=session)
+        return await extraction.run(
+            owner, retry_failed=retry_failed, limit=limit, session=session, patience=self.settings.deadline
+        )
 
     async def extraction(
         self, *, retry_failed: bool = False, session: str | None = None, tenant: str | None = None
