@@ -118,15 +118,15 @@ class Desk(Remembering):
         """A prompt of at most `budget` tokens, as `counter` counts it, in English (``en``) or Portuguese (``pt``).
 
         Every rule and block in scope is in it, whatever the query; `Context.rules_left_out` names those for which the
-        budget is too small. `cite` says whether lines end with whole ids or with ``short`` ones, which `Context.named`
-        resolves.
+        budget is too small. The session's summary is in it as it stands; without a model it is brought up to date first.
+        `cite` says whether lines end with whole ids or with ``short`` ones, which `Context.named` resolves.
         """
         check_frame(budget, language, cite)
         rules, known, said, before = await asyncio.gather(
             self._services.recaller.always(self.principal, ALWAYS),
             self.recall(query, k=50, kinds=FOUND),
             self.window.last(turns),
-            self.window.summary(update=False),
+            self.window.summary(update=self._services.model is None),
         )
         return pack(
             [*rules, *known], said, budget=budget, language=language, counter=counter, summary=before.text, cite=cite

@@ -58,7 +58,8 @@ class Plan:
     """How much is told in how much: turns and characters of what was said, characters of what is made of it.
 
     `keep` are the newest turns, which are left; `turns` make a part, and fewer where they hold `size` characters; above
-    `parts` of them the oldest `fold` go into the story. `steps` are done in one call.
+    `parts` of them the oldest `fold` go into the story. A model is asked at most `steps` times in one call; without one
+    ten times as much is done.
     """
 
     keep: int = 10
@@ -121,7 +122,7 @@ class Summariser:
         holder = new_id().hex
         state = await self._summaries.read()
         try:
-            for _ in range(self._plan.steps):
+            for _ in range(self._plan.steps if self._model else 10 * self._plan.steps):
                 turns: Sequence[Kept] = ()
                 if len(state.summary.parts) <= self._plan.parts:
                     turns = self._plan.due(await self._reading(state.summary, self._plan.ahead))

@@ -187,3 +187,15 @@ async def test_a_model_that_cannot_be_used_is_refused_before_anything_is_started
 
 def empty(folder: Path) -> bool:
     return not any(folder.iterdir())
+
+
+async def test_a_context_has_what_was_said_before_its_last_turns_without_a_gap(runtime: Runtime) -> None:
+    async def talk(desk: Desk, task: Task) -> None:
+        await said(conversation(runtime.services, desk), 60)
+        text = str(await desk.context("quais bombas?", 4_000, language="pt"))
+        summary = await desk.window.summary(update=False)
+        assert summary.count == 50 and summary.text and all(line in text for line in summary.text.splitlines())
+        last = {turn.id for turn in await desk.window.last(20)}
+        assert {turn.id for turn in await desk.window.after(summary)} <= last
+
+    await at_a_desk(runtime, talk)
