@@ -14,6 +14,7 @@ memories that only the old fact rests on, and what repeats its value.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -168,6 +169,7 @@ class _Examined:
             later, earlier = (this, other) if this.told_at > other.told_at else (other, this)
             if later.told_at == earlier.told_at or later.trust < earlier.trust or not _one_voice(earlier, later):
                 continue
+            await asyncio.sleep(0)  # whatever else waits for the event loop has its turn
             verdict = restates(earlier.text, later.text, weigh, other.likeness or 0.0)
             if verdict is None or (later is this and self._only_mentions(verdict, other, links)):
                 continue
@@ -229,6 +231,7 @@ class _Examined:
         for other in await self._alike(rarity, words):
             if other.id in (newer.id, *but) or other.id in self.gone or (not by_fact and newer.trust < other.trust):
                 continue
+            await asyncio.sleep(0)
             if not repeats(other.text, verdict, newer.text, weigh):
                 continue
             if other.told_at > newer.told_at:

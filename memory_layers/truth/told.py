@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Literal
 
 from .moods import Mood, mood_of
@@ -54,6 +55,9 @@ _LIMIT = re.compile(
     r"\s*(?:for|in|at|on|during|with|when|whenever|if|unless|except|only|under|above|below|between|without"
     r"|no|na|nos|nas|em|para|pra|pro|quando|se|exceto|somente|so|sem|durante|entre|acima|abaixo) "
 )
+_MOST_VALUES = 8
+"""A sentence with more is a list, and tells nothing anew."""
+_MOST_SENTENCES = 40
 _DATED = ("weekday", "month", "date", "year")
 
 
@@ -166,7 +170,8 @@ def read(text: str) -> tuple[Sentence, ...]:
     """A text's sentences."""
     flat = plain(text[:LONGEST])
     found = values(text[:LONGEST])
-    return tuple(_sentence(flat, begin, end, found) for begin, end in _sentences(flat, found))
+    places = islice(_sentences(flat, found), _MOST_SENTENCES)
+    return tuple(_sentence(flat, begin, end, found) for begin, end in places)
 
 
 def _sentences(flat: str, found: list[Value]) -> Iterator[tuple[int, int]]:
@@ -187,9 +192,8 @@ def _sentence(flat: str, begin: int, end: int, found: list[Value]) -> Sentence:
     text = flat[begin:end]
     edges = [begin, *(begin + comma.end() for comma in _COMMA.finditer(text)), end]
     told: list[Told] = []
-    for value in found:
-        if not begin <= value.begin < end:
-            continue
+    held = [value for value in found if begin <= value.begin < end]
+    for value in held if len(held) <= _MOST_VALUES else ():
         start = max(edge for edge in edges if edge <= value.begin)
         stop = min((edge for edge in edges if edge >= value.end), default=end)
         told.append(

@@ -9,7 +9,7 @@ what is written with a capital inside a sentence, or in quotes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from ..context.terms import STOP_WORDS
 from ..execution.memories import folded
 from .words import MONTHS, NUMBERS, SPANS, WEEKDAYS, stem
 
-_NUMBER = r"\d{1,3}(?:[ .,\u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?"
+_NUMBER = r"(?<![\d.,])(?:\d{1,3}(?:[ .,\u00a0\u202f]\d{3}(?!\d)){1,4}(?:[.,]\d{1,2}(?!\d))?|\d{1,15}(?:[.,]\d{1,9})?)"
 _COUNT = rf"(?:{_NUMBER}|\b(?:{'|'.join(NUMBERS)})\b)"
 _SCALE = r"(?:\s?(?:mil|k|thousand|mi|milhao|milhoes|million|bi|bilhao|bilhoes|billion)\b)?"
 _SCALES = {"mil": 1e3, "k": 1e3, "thousand": 1e3, "mi": 1e6, "bi": 1e9}
@@ -26,7 +26,7 @@ _SIGNS = {"r$": "brl", "us$": "usd", "$": "usd", "€": "eur", "£": "gbp"}
 _WORDS = {"rea": "brl", "brl": "brl", "eur": "eur", "dol": "usd", "usd": "usd", "buc": "usd"}
 _ARTICLES = ("um", "uma", "one")
 _MONTH, _WEEKDAY, _SPAN = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(SPANS)
-LONGEST = 4_000
+LONGEST = 2_000
 """Signs of a text that are read."""
 _PLACES = (
     "room sala floor andar dock doca gate portao line linha bus onibus platform plataforma port porta level nivel aisle"
@@ -60,14 +60,16 @@ def _folded(sign: str) -> str:
 def values(text: str) -> list[Value]:
     """The values of a text, in the order in which they stand."""
     flat = plain(text)
+    free = bytearray(b"\1" * len(flat))
     taken: list[Value] = []
     for pattern, read in _READERS:
         for found in pattern.finditer(flat):
-            if any(found.start() < held.end and held.begin < found.end() for held in taken):
+            begin, end = found.span()
+            if 0 in free[begin:end] or (value := read(found)) is None:
                 continue
-            if (value := read(found)) is not None:
-                taken.append(Value(*value, found.start(), found.end()))
-    taken += _names(text, flat, taken)
+            free[begin:end] = bytes(end - begin)
+            taken.append(Value(*value, begin, end))
+    taken += _names(text, flat, free)
     return sorted(taken, key=lambda value: value.begin)
 
 
@@ -165,8 +167,6 @@ def _numbered(found: re.Match[str]) -> Read:
 
 
 def _version(found: re.Match[str]) -> Read:
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+", found[0]):
-        return _bare(found)
     return "version", found[0].removeprefix("v")
 
 
@@ -218,7 +218,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Read]], ...] = 
         (rf"\b(?:{_WEEKDAY})s?(?:-feiras?)?\b", _weekday),
         (rf"\b(?:{_MONTH})\b", _month),
         (rf"\b(?P<p>{_PLACE})s?\s(?:no?\.?\s|#)?(?P<n>\d+\w?)\b", _numbered),
-        (r"\bv?\d+(?:\.\d+)+(?:-\w+)?\b(?!\s?(?:mil|k)\b)", _version),
+        (r"\b(?!\d{1,3}(?:\.\d{3})+\b)v?\d+(?:\.\d+)+(?:-\w+)?\b(?!\s?(?:mil|k)\b)", _version),
         (r"\b(?=[\w.-]*\d)(?=[\w.-]*[a-z])\w+(?:[-._]\w+)+\b", _exact("code")),
         (r"\b[a-z]+\d+\w*\b", _exact("code")),
         (r"\b[a-z][\w-]*(?:\.[a-z][\w-]*)+\b(?:/\S*)?", _exact("host")),
@@ -234,24 +234,23 @@ _QUOTED = re.compile(r"[\"“«]([^\"”»]{1,60})[\"”»]|(?<!\w)'([^']{1,60})
 _TITLES = frozenset({"i", "i'm", "i've", "i'll", "i'd", "eu", "dr", "dra", "sr", "sra", "mr", "mrs", "ms"})
 
 
-def _names(text: str, flat: str, taken: Iterable[Value]) -> Iterator[Value]:
-    held = list(taken)
+def _names(text: str, flat: str, free: bytearray) -> Iterator[Value]:
     for sort, pattern in (("quote", _QUOTED), ("name", _NAME)):
         for found in pattern.finditer(text):
             begin, end = found.span()
-            if any(begin < other.end and other.begin < end for other in held):
+            if 0 in free[begin:end]:
                 continue
             if sort == "name" and _opens(text, begin, "") and (opening := re.match(r"(\w+) ", flat[begin:end])):
                 begin += opening.end() if opening[1] in STOP_WORDS else 0
             same = flat[begin:end].strip("\"“”«»' ").removesuffix("'s")
             if sort == "name" and (_opens(text, begin, text[begin:end]) or same in _TITLES):
                 continue
-            held.append(Value(sort, same, begin, end))
-            yield held[-1]
+            free[begin:end] = bytes(end - begin)
+            yield Value(sort, same, begin, end)
 
 
 def _opens(text: str, begin: int, name: str) -> bool:
     """Whether it stands where every word has a capital; what goes on with another, or is in capitals, may be a name."""
-    before = text[:begin].rstrip(" \"“«'([-")
+    before = text[max(0, begin - 40) : begin].rstrip(" \"“«'([-")
     first = not before or before[-1] in ".!?:\n…"
     return first and " " not in name and not (len(name) > 1 and name[:2].isupper())
