@@ -118,7 +118,7 @@ class Desk(Remembering):
         """A prompt of at most `budget` tokens, as `counter` counts it, in English (``en``) or Portuguese (``pt``).
 
         Every rule and block in scope is in it, whatever the query; `Context.rules_left_out` names those for which the
-        budget is too small. The session's summary is in it as it stands; without a model it is brought up to date first.
+        budget is too small. The session's summary is in it as it stands, without a model brought up to date.
         `cite` says whether lines end with whole ids or with ``short`` ones, which `Context.named` resolves.
         """
         check_frame(budget, language, cite)
