@@ -1,58 +1,162 @@
-"""How a recall asks: several ways in one statement, and candidates as the database packs them.
+"""How a recall asks: several ways in one statement, and what they find side by side in arrays.
 
-A way is a `Part`: a select that gives one row. Parts asked together share a trip to the server, which costs as much as
-many a search. Candidates come packed in one value, 24 bytes each (id and score, big-endian), because a driver takes
-longer over 200 rows than the database over finding them.
+A way is a `Part`: a select of one row, whose columns are arrays of ids and of scores. Parts that are asked together are
+ranked in the same statement, so what they find never leaves the database. Where a way leads out of it, or failed, what
+was found is `given` back as a part of its own. Both are ranked by the same function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from struct import Struct
+from dataclasses import dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID
 
 from ..infra.connections import Connection
 from .contract import Candidate, Way
 
-Packed = Mapping[Way, bytes | None]
-"""Candidates by way; None where there are none."""
+Found = Mapping[str, Any]
+"""What some ways found: arrays by the name of their column."""
 
-_CANDIDATE = Struct(">16sd")
+WAYS: Mapping[Way, tuple[LiteralString, LiteralString]] = {
+    "dense": ("likest", "likeness"),
+    "words": ("worded", "shares"),
+    "graph": ("stated", "nearness"),
+}
+"""The columns in which each way gives ids and scores."""
+_NAMES: tuple[LiteralString, ...] = ("first", "second", "third")
+_TOLD: tuple[LiteralString, ...] = ("told_0", "told_1", "told_2", "told_3", "told_4", "told_5")
+_TYPES: Mapping[LiteralString, LiteralString] = {
+    "likest": "uuid[]",
+    "likeness": "float8[]",
+    "worded": "uuid[]",
+    "shares": "float8[]",
+    "matched": "bigint[]",
+    "matching": "text[]",
+    "weights": "float8[]",
+    "stated": "uuid[]",
+    "nearness": "float8[]",
+}
+COLUMNS: tuple[LiteralString, ...] = tuple(_TYPES)
+OF_WORDS: tuple[LiteralString, ...] = ("matched", "matching", "weights")
+"""What words say besides: which terms a memory holds, and what these weigh."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
     """A way that asks a store outside Postgres, beside the statement and under the same deadline."""
 
-    ask: Callable[[], Awaitable[Packed]]
+    ask: Callable[[], Awaitable[Found]]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A select of one row of so many columns, and how to read them; equal names of parameters have equal values."""
+    """A select of one row with these columns; equal names of parameters have equal values over all parts.
+
+    `told` are further columns, which `learn` is handed once they are read.
+    """
 
     select: LiteralString
     parameters: Mapping[str, object]
-    columns: int
-    read: Callable[[tuple[Any, ...]], Packed]
+    columns: tuple[LiteralString, ...]
+    told: tuple[LiteralString, ...] = ()
+    learn: Callable[[tuple[Any, ...]], None] = field(default=lambda _row: None)
 
 
-async def ask(connection: Connection, *parts: Part) -> dict[Way, bytes | None]:
-    """What all of them find, in one statement."""
-    text = parts[0].select
-    if len(parts) > 1:
-        text = "SELECT * FROM (" + ") AS part CROSS JOIN (".join([part.select for part in parts]) + ") AS last"
-    parameters = {name: value for part in parts for name, value in part.parameters.items()}
-    cursor = connection.cursor(binary=True)
-    await cursor.execute(text, parameters)
-    (row,) = await cursor.fetchall()
-    found: dict[Way, bytes | None] = {}
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Parts as the head of a statement: what follows selects from `source`, and finds every column by its name."""
+
+    head: LiteralString
+    source: LiteralString
+    columns: LiteralString
+    told: Mapping[LiteralString, LiteralString]
+    """Names for the further columns, and what each is selected by."""
+    parameters: Mapping[str, object]
+
+
+def composed(parts: Sequence[Part]) -> Asked:
+    """One statement of several parts; columns that no part has are NULL."""
+    names = _NAMES[: len(parts)]
+    of: dict[LiteralString, LiteralString] = {}
+    for name, part in zip(names, parts, strict=True):
+        of.update(dict.fromkeys(part.columns, name))
+    columns: list[LiteralString] = [_column(column, of.get(column)) for column in COLUMNS]
+    told: list[LiteralString] = [
+        name + "." + column + " FROM " + name for name, part in zip(names, parts, strict=True) for column in part.told
+    ]
+    return Asked(
+        head=",\n".join(
+            [name + " AS MATERIALIZED (" + part.select + ")" for name, part in zip(names, parts, strict=True)]
+        ),
+        source=" CROSS JOIN ".join(names),
+        columns=", ".join(columns),
+        told=dict(zip(_TOLD, told, strict=False)),
+        parameters={name: value for part in parts for name, value in part.parameters.items()},
+    )
+
+
+def learned(parts: Sequence[Part], told: tuple[Any, ...]) -> None:
+    """Hand each part the further columns that it asked for, in the order in which `composed` names them."""
     for part in parts:
-        found |= part.read(row[: part.columns])
-        row = row[part.columns :]
-    return found
+        if part.told:
+            part.learn(told[: len(part.told)])
+            told = told[len(part.told) :]
+
+
+async def ask(connection: Connection, *parts: Part) -> dict[str, Any]:
+    """What all of them find, in one statement and without a ranking."""
+    asked = composed(parts)
+    told: list[LiteralString] = [", (SELECT " + column + ")" for column in asked.told.values()]
+    cursor = connection.cursor(binary=True)
+    select = "WITH " + asked.head + " SELECT " + asked.columns + "".join(told) + " FROM " + asked.source
+    await cursor.execute(select, asked.parameters)
+    (row,) = await cursor.fetchall()
+    learned(parts, row[len(COLUMNS) :])
+    return dict(zip(COLUMNS, row, strict=False))
+
+
+def given(found: Found) -> Part:
+    """What is at hand, as a part."""
+    columns: tuple[LiteralString, ...] = tuple([column for column in COLUMNS if found.get(column)])
+    select = ", ".join([_parameter(column) for column in columns])
+    return Part("SELECT " + select, {column: list(found[column]) for column in columns}, columns)
+
+
+def of_way(way: Way, found: Found) -> dict[str, Any]:
+    """What one way found, of what several did."""
+    columns = (*WAYS[way], *(OF_WORDS if way == "words" else ()))
+    return {column: found.get(column) for column in columns}
+
+
+def column_pair(way: Way, found: Iterable[tuple[UUID, float]]) -> dict[str, Any]:
+    """Ids and scores of a way as its columns."""
+    ids, scores = WAYS[way]
+    pairs = list(found)
+    return {ids: [one for one, _ in pairs], scores: [score for _, score in pairs]}
+
+
+def pairs(way: Way, found: Found) -> list[tuple[UUID, float]]:
+    """Ids and scores of a way."""
+    ids, scores = WAYS[way]
+    return list(zip(found.get(ids) or (), found.get(scores) or (), strict=True))
+
+
+def united(some: Found, others: Found, most: int) -> dict[str, Any]:
+    """The best of two lists of likeness, each candidate once and with its higher score."""
+    best: dict[UUID, float] = {}
+    for identifier, score in (*pairs("dense", some), *pairs("dense", others)):
+        best[identifier] = max(score, best.get(identifier, score))
+    return column_pair("dense", sorted(best.items(), key=lambda one: (-one[1], one[0]))[:most])
+
+
+def candidates(found: Found, *ways: Way) -> list[Candidate]:
+    """The candidates of these ways, best first within each."""
+    return [
+        Candidate(identifier, score, way)
+        for way in ways
+        for identifier, score in sorted(pairs(way, found), key=lambda one: (-one[1], one[0]))
+    ]
 
 
 def texts(values: Sequence[str]) -> str:
@@ -66,29 +170,9 @@ def numbers(values: Iterable[int]) -> str:
     return "{" + ",".join(map(str, values)) + "}"
 
 
-def packed(found: Iterable[tuple[UUID, float]]) -> bytes:
-    """Ids and scores as the database packs them."""
-    return b"".join(_CANDIDATE.pack(identifier.bytes, score) for identifier, score in found)
+def _column(column: LiteralString, part: LiteralString | None) -> LiteralString:
+    return ("NULL::" + _TYPES[column] if part is None else part + "." + column) + " AS " + column
 
 
-def unpacked(packed: bytes | None) -> Iterable[tuple[bytes, float]]:
-    """Ids, as bytes, and scores."""
-    return _CANDIDATE.iter_unpack(packed or b"")
-
-
-def united(some: bytes | None, others: bytes | None, most: int) -> bytes:
-    """The best of two lists of one way, each candidate once and with its higher score."""
-    best: dict[bytes, float] = {}
-    for identifier, score in (*unpacked(some), *unpacked(others)):
-        best[identifier] = max(score, best.get(identifier, score))
-    ranked = sorted(best.items(), key=lambda one: (-one[1], one[0]))[:most]
-    return b"".join(_CANDIDATE.pack(*one) for one in ranked)
-
-
-def candidates(found: Packed, *ways: Way) -> list[Candidate]:
-    """The candidates of these ways, best first within each."""
-    return [
-        Candidate(UUID(bytes=identifier), score, way)
-        for way in ways
-        for identifier, score in sorted(unpacked(found.get(way)), key=lambda one: (-one[1], one[0]))
-    ]
+def _parameter(column: LiteralString) -> LiteralString:
+    return "%(" + column + ")s::" + _TYPES[column] + " AS " + column

@@ -1,3 +1,20 @@
+-- ranked: What the parts find, ranked, and the best of it from the record as far as it may come back: a row a place, one
+-- without a place where nothing was found.
+WITH {head}, best AS MATERIALIZED (
+    SELECT one.*
+    FROM (SELECT {columns} FROM {source}) AS found
+    CROSS JOIN LATERAL rank_found(
+        likest, likeness, worded, shares, stated, nearness,
+        %(for_likeness)s::float8, %(for_words)s::float8, %(for_facts)s::float8,
+        %(breadth)s::integer, %(skipped)s::integer, %(most)s::integer) AS ranked
+    CROSS JOIN LATERAL unnest(ranked.ids, ranked.scores, ranked.vias) WITH ORDINALITY AS one (id, score, via, place)
+)
+SELECT best.place, best.score, best.via, fetched.*{told}
+FROM (SELECT) AS always
+LEFT JOIN best ON true
+LEFT JOIN LATERAL ({fetched}) AS fetched ON true
+ORDER BY best.place
+
 -- touch: Hits were used; later rankings and retention may count it.
 UPDATE memory SET uses = uses + 1, used_at = %(now)s WHERE id = ANY (%(ids)s)
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from ...infra.connections import Connection, Connections
 from ...infra.identity import Principal
-from ..asking import Elsewhere, Packed, packed
+from ..asking import Elsewhere, Found, column_pair
 from ..audience import circles_of, marks_of
 from ..contract import Capabilities, Query
 from ..embedding import Embedder
@@ -112,7 +112,7 @@ class OutsideContextLayer(ContextLayer):
         if self.estranged:
             return None
 
-        async def ask() -> Packed:
+        async def ask() -> Found:
             found = await self.store.nearest(
                 principal.tenant,
                 _halved(vector),
@@ -120,7 +120,7 @@ class OutsideContextLayer(ContextLayer):
                 kinds=sorted(query.kinds),
                 k=max(BREADTH, query.k),
             )
-            return {"dense": packed(found)}
+            return column_pair("dense", found)
 
         return Elsewhere(ask)
 

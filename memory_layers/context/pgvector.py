@@ -36,7 +36,7 @@ from ...infra.connections import Connection, Connections
 from ...infra.errors import SchemaMismatch
 from ...infra.identity import Principal
 from ...infra.sql import load_queries
-from ..asking import Elsewhere, Packed, Part, ask, candidates, numbers, texts, united
+from ..asking import OF_WORDS, WAYS, Elsewhere, Found, Part, ask, candidates, numbers, texts, united
 from ..contract import Candidate, Capabilities, Layer, Query
 from ..embedding import Embedder
 from ..execution.memories import folded
@@ -334,12 +334,11 @@ class ContextLayer:
 
     async def _found(
         self, connection: Connection, principal: Principal, query: Query, vector: Vectors, *, words: bool = True
-    ) -> Packed:
+    ) -> Found:
         found = await ask(connection, self.part(principal, query, vector, words=words))
         if (outside := self.elsewhere(principal, query, vector)) is None:
             return found
-        shown = await outside.ask()
-        return {**found, "dense": united(found["dense"], shown["dense"], max(BREADTH, query.k))}
+        return {**found, **united(found, await outside.ask(), max(BREADTH, query.k))}
 
     def elsewhere(self, principal: Principal, query: Query, vector: Vectors) -> Elsewhere | None:
         """Likeness in a store outside; None where all of it is a part of the statement."""
@@ -356,8 +355,8 @@ class ContextLayer:
         known = [self._frequencies.get((principal, name), now) for name in asked]
         size = self._sizes.get(principal, now)
 
-        def read(row: tuple[Any, ...]) -> Packed:
-            counted, likest, by_words, queries, frequencies = row
+        def learn(told: tuple[Any, ...]) -> None:
+            counted, queries, frequencies = told
             if size is None:
                 self._sizes.put(principal, counted, now)
             for name, before, reading, frequency in zip(asked, known, queries, frequencies, strict=True):
@@ -365,7 +364,6 @@ class ContextLayer:
                     self._readings.put(name, reading or "", now)
                 if before is None and frequency:  # what nobody had may be written in a moment
                     self._frequencies.put((principal, name), frequency, now)
-            return {"dense": likest, "words": by_words}
 
         parameters = {
             "vector": None if vector is None else Half(vector),
@@ -381,7 +379,8 @@ class ContextLayer:
             "bound": _BOUND,
             "bonus": _IDENTIFIER_BONUS,
         }
-        return Part(self._query("find"), parameters, 5, read)
+        columns = (*WAYS["dense"], *WAYS["words"], *OF_WORDS)
+        return Part(self._query("find"), parameters, columns, ("size", "queries", "frequencies"), learn)
 
     def _writing(self, name: str) -> LiteralString:
         """A query that writes, or reads what is written on; never into another model's space.

@@ -71,7 +71,7 @@ WITH given AS MATERIALIZED (
 )
 SELECT id FROM live
 
--- find: The likest memories (NULL as the vector asks for none) and those that hold most of what the terms weigh, packed;
+-- find: The likest memories (NULL as the vector asks for none) and those that hold most of what the terms weigh;
 -- how many vectors the tenant has, up to a bound, and what was made of the terms. Below the bound every row is looked at,
 -- and so it is where the walk came back short; the sum keeps the planner from the index. A plan that is made once would
 -- not know that the walk has few to find: so the most that may be asked for is written down, and no more than `k` fetched.
@@ -96,8 +96,9 @@ WITH held AS MATERIALIZED (
 ), likest AS (
     SELECT * FROM walked WHERE (SELECT count(*) FROM walked) >= %(k)s::integer UNION ALL SELECT * FROM looked
 )
-SELECT held.size, (SELECT string_agg(uuid_send(id) || float8send(likeness), ''::bytea) FROM likest) AS likest, words.*
-FROM held CROSS JOIN LATERAL find_words(
+SELECT held.size, near.*, words.*
+FROM held CROSS JOIN (SELECT array_agg(id) AS likest, array_agg(likeness) AS likeness FROM likest) AS near
+CROSS JOIN LATERAL find_words(
     %(terms)s::text[], %(queries)s::text[], %(frequencies)s::integer[], held.size, %(kinds)s::text[],
     %(cap)s::integer, %(enough)s::integer, %(bound)s::integer, %(bonus)s::float8, %(k)s::integer) AS words
 

@@ -19,7 +19,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncCursor
@@ -41,6 +41,10 @@ _NAMELESS: Mapping[str, Scope] = {scope.kind: scope for scope in (PRIVATE, SHARE
 """The scopes that name nobody, made once: a recall reads a dozen rows."""
 
 
+RECALLED: LiteralString = _QUERIES["fetch_memories"]
+"""The rows that may come back; `{which}` says of which ids."""
+
+
 class Inserted:
     """Memories on their way into the record; in a pipeline, more may be sent before asking what became of them."""
 
@@ -60,17 +64,6 @@ class Inserted:
             for identifier, key in await self._cursor.fetchall()
         }
         return {identifier: known[place] for identifier, place in self._places.items() if place in known}
-
-
-class Fetched:
-    """Memories on their way out of the record."""
-
-    def __init__(self, cursor: AsyncCursor[dict[str, Any]]) -> None:
-        self._cursor = cursor
-
-    async def known(self) -> dict[UUID, Memory]:
-        """They, by their ids."""
-        return {row["id"]: _memory(row) for row in await self._cursor.fetchall()}
 
 
 async def send(
@@ -119,30 +112,24 @@ async def fetch(
     connection: Connection, ids: Iterable[UUID], *, now: datetime, as_of: datetime | None = None
 ) -> dict[UUID, Memory]:
     """Those of `ids` that may come back in a recall, at `as_of` or now; what is missing fell out."""
-    return await (await look_up(connection, ids, now=now, as_of=as_of)).known()
-
-
-async def look_up(
-    connection: Connection, ids: Iterable[UUID], *, now: datetime, as_of: datetime | None = None
-) -> Fetched:
-    """The same, without waiting for the answer; in a pipeline, the transaction may end before it is read."""
-    cursor = _rows(connection)
-    await cursor.execute(_QUERIES["fetch_memories"], {"ids": list(ids), "now": now, "as_of": as_of})
-    return Fetched(cursor)
+    async with _rows(connection) as cursor:
+        parameters = {"ids": list(ids), "now": now, "as_of": as_of}
+        await cursor.execute(RECALLED.replace("{which}", "id = ANY (%(ids)s)"), parameters)
+        return {row["id"]: read(row) for row in await cursor.fetchall()}
 
 
 async def standing(connection: Connection, kinds: Iterable[MemoryKind], *, now: datetime) -> list[Memory]:
     """All memories of these kinds that the caller may see and that hold now, the newest confirmed first."""
     async with _rows(connection) as cursor:
         await cursor.execute(_QUERIES["standing_memories"], {"kinds": [kind.value for kind in kinds], "now": now})
-        return [_memory(row) for row in await cursor.fetchall()]
+        return [read(row) for row in await cursor.fetchall()]
 
 
 async def get(connection: Connection, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     """Those of `ids` that the caller may see, whatever their status."""
     async with _rows(connection) as cursor:
         await cursor.execute(_QUERIES["get_memories"], {"ids": list(ids)})
-        return {row["id"]: _memory(row) for row in await cursor.fetchall()}
+        return {row["id"]: read(row) for row in await cursor.fetchall()}
 
 
 async def lock(connection: Connection, identifier: UUID) -> Memory | None:
@@ -150,7 +137,7 @@ async def lock(connection: Connection, identifier: UUID) -> Memory | None:
     async with _rows(connection) as cursor:
         await cursor.execute(_QUERIES["lock_memory"], {"id": identifier})
         row = await cursor.fetchone()
-        return _memory(row) if row else None
+        return read(row) if row else None
 
 
 async def set_status(
@@ -256,10 +243,11 @@ def from_json(stored: _Row) -> Memory:
         "sources": [UUID(source) for source in stored["sources"]],
         "speaker": stored.get("speaker"),  # journaled by a version that knew of none
     }
-    return _memory(row)
+    return read(row)
 
 
-def _memory(row: _Row) -> Memory:
+def read(row: _Row) -> Memory:
+    """A row of the record."""
     scope = _NAMELESS.get(row["scope"])
     if scope is None:
         scope = Scope(

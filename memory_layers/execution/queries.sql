@@ -38,12 +38,12 @@ WITH given AS MATERIALIZED (
 )
 SELECT id, content_key FROM held
 
--- fetch_memories: What a recall may bring back; row-level security decides who sees it, this what is valid.
+-- fetch_memories: What of some a recall may bring back; row-level security decides who sees it, this what is valid.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
     speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
     confirmed_at, doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm
 FROM memory
-WHERE id = ANY (%(ids)s)
+WHERE {which}
   AND (expires_at IS NULL OR expires_at > %(now)s)
   AND CASE WHEN %(as_of)s::timestamptz IS NULL
            THEN status IN ('live', 'contested')

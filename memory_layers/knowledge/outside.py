@@ -30,7 +30,7 @@ from ...infra.clock import Clock
 from ...infra.connections import Connection, Connections
 from ...infra.errors import SchemaMismatch, ServerUnavailable
 from ...infra.identity import Principal
-from ..asking import Elsewhere, Packed, Part, candidates, packed
+from ..asking import Elsewhere, Found, Part, candidates, column_pair
 from ..audience import circles_of, marks_of
 from ..contract import Candidate, Capabilities, Query
 from ..moment import in_a_moment
@@ -230,12 +230,12 @@ class OutsideKnowledgeLayer(KnowledgeLayer):
         known: dict[str, str] = dict(await cursor.fetchall())
         return [Entity(key, known[key]) for key in keys if key in known]
 
-    async def _candidates(self, principal: Principal, query: Query) -> Packed:
+    async def _candidates(self, principal: Principal, query: Query) -> Found:
         places = naming.runs(query.text)
         runs = [Run(key=key, places=[[*span] for span in places[key]]) for key in naming.in_turn(places)]
         sight = self._sight(principal, query.as_of)
         near, far = await self.graph.within_two(sight, runs, named=True, most=MOST_FACTS)
-        return {"graph": packed([*((one, NEAR) for one in near), *((one, FAR) for one in far)])}
+        return column_pair("graph", [*((one, NEAR) for one in near), *((one, FAR) for one in far)])
 
     async def _steps(
         self,

@@ -17,7 +17,7 @@ from ...infra.clock import Clock, SystemClock
 from ...infra.connections import Connection, Connections
 from ...infra.errors import WrongTenant
 from ...infra.identity import Principal
-from ..asking import Elsewhere, Packed, Part, ask, candidates, numbers, texts
+from ..asking import WAYS, Elsewhere, Part, ask, candidates, numbers, texts
 from ..contract import Candidate, Capabilities, Query
 from ..records import Fact, Memory
 from . import naming, resolution
@@ -131,7 +131,7 @@ class KnowledgeLayer:
             "far": FAR,
             "most": MOST_FACTS,
         }
-        return Part(QUERIES["find"], parameters, 1, _read)
+        return Part(QUERIES["find"], parameters, WAYS["graph"])
 
     async def named(self, connection: Connection, text: str) -> list[Entity]:
         """The things that a text names, the longest names first; a name inside a longer one does not count."""
@@ -238,7 +238,3 @@ class KnowledgeLayer:
 
 def _with_facts(memories: Sequence[Memory]) -> list[tuple[Memory, Fact]]:
     return [(memory, memory.fact) for memory in memories if memory.fact is not None]
-
-
-def _read(row: tuple[bytes | None]) -> Packed:
-    return {"graph": row[0]}

@@ -73,9 +73,9 @@ WHERE (f.subject = ANY (%(subjects)s) OR f.object_key = ANY (%(keys)s))
   AND f.valid_from <= %(at)s AND (f.valid_to IS NULL OR f.valid_to > %(at)s)
 ORDER BY f.recorded_at DESC, f.id LIMIT %(most)s
 
--- find: The facts within two steps of the things that some runs of words name, packed.
-SELECT find_facts(%(names)s::text[], %(places)s::bigint[], %(now)s, %(at)s, %(near)s::float8, %(far)s::float8,
-                  %(most)s::integer)
+-- find: The facts within two steps of the things that some runs of words name.
+SELECT stated, nearness FROM find_facts(
+    %(names)s::text[], %(places)s::bigint[], %(now)s, %(at)s, %(near)s::float8, %(far)s::float8, %(most)s::integer)
 
 -- missing: Those that state a fact, are not withdrawn, and are not held.
 SELECT m.id FROM memory m

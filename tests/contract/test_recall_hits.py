@@ -200,7 +200,7 @@ async def test_a_way_that_the_server_fails_is_silent_alone_and_spoils_no_connect
     fact = Fact(subject="Acme", predicate="phone", object="555-0100")
     await layers.keep(principal, layers.memory(principal, fact.sentence(), fact=fact))
     context = layers.context.part
-    failing = Part(select, {}, 1, lambda _row: {})
+    failing = Part(select, {}, ())
 
     def part(who: Principal, query: Query, vector: Vectors | None, *, words: bool = True) -> Part:
         broken = vector is not None if way == "context" else words
