@@ -16,7 +16,7 @@ from ..infra.connections import Connection
 from .contract import Candidate, Way
 
 Found = Mapping[str, Any]
-"""What some ways found: arrays by the name of their column."""
+"""What some ways found, by the name of its column: arrays, and how many memories there are."""
 
 WAYS: Mapping[Way, tuple[LiteralString, LiteralString]] = {
     "dense": ("likest", "likeness"),
@@ -27,19 +27,19 @@ WAYS: Mapping[Way, tuple[LiteralString, LiteralString]] = {
 _NAMES: tuple[LiteralString, ...] = ("first", "second", "third")
 _TOLD: tuple[LiteralString, ...] = ("told_0", "told_1", "told_2", "told_3", "told_4", "told_5")
 _TYPES: Mapping[LiteralString, LiteralString] = {
+    "size": "integer",
     "likest": "uuid[]",
     "likeness": "float8[]",
     "worded": "uuid[]",
     "shares": "float8[]",
-    "matched": "bigint[]",
     "matching": "text[]",
     "weights": "float8[]",
     "stated": "uuid[]",
     "nearness": "float8[]",
 }
 COLUMNS: tuple[LiteralString, ...] = tuple(_TYPES)
-OF_WORDS: tuple[LiteralString, ...] = ("matched", "matching", "weights")
-"""What words say besides: which terms a memory holds, and what these weigh."""
+OF_WORDS: tuple[LiteralString, ...] = ("size", "matching", "weights")
+"""What words say besides: how many memories there are, the terms that any holds, and what these weigh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def given(found: Found) -> Part:
     """What is at hand, as a part."""
     columns: tuple[LiteralString, ...] = tuple([column for column in COLUMNS if found.get(column)])
     select = ", ".join([_parameter(column) for column in columns])
-    return Part("SELECT " + select, {column: list(found[column]) for column in columns}, columns)
+    return Part("SELECT " + select, {column: found[column] for column in columns}, columns)
 
 
 def of_way(way: Way, found: Found) -> dict[str, Any]:

@@ -4,9 +4,9 @@ WITH {head}, best AS MATERIALIZED (
     SELECT one.*
     FROM (SELECT {columns} FROM {source}) AS found
     CROSS JOIN LATERAL rank_found(
-        likest, likeness, worded, shares, stated, nearness,
-        %(for_likeness)s::float8, %(for_words)s::float8, %(for_facts)s::float8,
-        %(breadth)s::integer, %(skipped)s::integer, %(most)s::integer) AS ranked
+        size, likest, likeness, worded, shares, matching, weights, stated, nearness,
+        %(asked)s::text[], %(begins)s::timestamptz[], %(ends)s::timestamptz[], %(kinds)s::text[],
+        %(factors)s::float8[], %(breadth)s::integer, %(skipped)s::integer, %(most)s::integer) AS ranked
     CROSS JOIN LATERAL unnest(ranked.ids, ranked.scores, ranked.vias) WITH ORDINALITY AS one (id, score, via, place)
 )
 SELECT best.place, best.score, best.via, fetched.*{told}

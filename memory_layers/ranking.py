@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from itertools import islice
 from typing import Any, LiteralString
 from uuid import UUID
@@ -22,8 +23,10 @@ from psycopg.rows import dict_row
 
 from ..infra.connections import Connection
 from ..infra.sql import load_queries
-from .asking import Asked, Part, composed, learned
+from .asking import Part, composed, learned, texts
 from .context.pgvector import BREADTH
+from .context.spans import spans
+from .context.terms import WORD
 from .contract import Query, Way
 from .execution import memories
 from .execution.sameness import core, retold
@@ -39,19 +42,67 @@ _VIAS: list[tuple[Way, ...]] = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """How the ways are summed, and how far trust may lower a score; how far age may is the ageing's affair.
+    """How a ranking is summed, and how far trust may lower a score; how far age may is the ageing's affair.
 
-    The first two are measured on long conversations and on questions across two languages; half to twice their ratio
-    changes little.
+    Measured over conversations, passages and records in two languages (docs/recall.md); half to twice of any of them
+    changes little. `dense` counts by what likeness is above the hundredth hit's. Of what a turn scores by likeness
+    `before` goes to the turn before it, `behind` to the one behind it, `second` to the next in either direction; of
+    what a question scores `answer` goes to the turn behind it. `first`, `name` and `added` are of a memory that shares
+    a rare name with one of the best: of that one's score, of the name's rarity, of what it adds. `steepness` is the
+    power to which the share of the question's words is raised, so that one word of four stays little.
     """
 
     words: float = 1.0
     dense: float = 7.5
     graph: float = 0.3
+    before: float = 0.4
+    behind: float = 0.3
+    second: float = 0.2
+    answer: float = 0.3
+    asking: float = -0.2
+    speaker: float = 0.4
+    time: float = 0.5
+    first: float = 0.45
+    name: float = 0.1
+    added: float = 0.65
+    steepness: float = 1.5
     distrust: float = 0.1
 
+    def factors(self) -> tuple[float, ...]:
+        """As `rank_found` takes them."""
+        return (
+            self.dense,
+            self.words,
+            self.graph,
+            self.before,
+            self.behind,
+            self.second,
+            self.answer,
+            self.asking,
+            self.speaker,
+            self.time,
+            self.first,
+            self.name,
+            self.added,
+            self.steepness,
+        )
 
-LIKENESS = Weights(words=0, graph=0, distrust=0)
+
+LIKENESS = Weights(
+    words=0,
+    graph=0,
+    before=0,
+    behind=0,
+    second=0,
+    answer=0,
+    asking=0,
+    speaker=0,
+    time=0,
+    first=0,
+    name=0,
+    added=0,
+    distrust=0,
+)
 """Nothing but how alike texts are: the simplest way there is, to compare with."""
 
 
@@ -79,7 +130,9 @@ class Ranking:
         """What the record lets come back of it, best first; whether there may be more."""
         rows = await self._cursor.fetchall()
         learned(self._parts, tuple(rows[0][name] for name in self._told))
-        found = [Ranked(row["score"], _VIAS[int(row["via"])], memories.read(row)) for row in rows if row["id"] is not None]
+        found = [
+            Ranked(row["score"], _VIAS[int(row["via"])], memories.read(row)) for row in rows if row["id"] is not None
+        ]
         return found, rows[-1]["place"] == self._most
 
 
@@ -95,11 +148,14 @@ async def rank(
 ) -> Ranking:
     """Ask for what comes behind the first `skipped`, at most `most`."""
     asked = composed(parts)
+    when = spans(query.text, now)
     parameters = {
         **asked.parameters,
-        "for_likeness": weights.dense,
-        "for_words": weights.words,
-        "for_facts": weights.graph,
+        "factors": list(weights.factors()),
+        "asked": texts(WORD.findall(memories.folded(query.text))),
+        "begins": [span.begin for span in when],
+        "ends": [span.end for span in when],
+        "kinds": sorted(query.kinds) or None,
         "breadth": BREADTH,
         "skipped": skipped,
         "most": most,
@@ -107,21 +163,29 @@ async def rank(
         "as_of": query.as_of,
     }
     cursor = connection.cursor(binary=True, row_factory=dict_row)
-    await cursor.execute(_statement(asked), parameters)
+    await cursor.execute(_statement(asked.head, asked.columns, asked.source, (*asked.told.items(),)), parameters)
     return Ranking(cursor, parts, [*asked.told], most)
 
 
-def _statement(asked: Asked) -> LiteralString:
+@cache
+def _statement(
+    head: LiteralString,
+    columns: LiteralString,
+    source: LiteralString,
+    told: tuple[tuple[LiteralString, LiteralString], ...],
+) -> LiteralString:
     """The whole statement; what is told of the parts stands in the first row alone."""
-    told: list[LiteralString] = [_once(name, column) for name, column in asked.told.items()]
-    return (
+    once: list[LiteralString] = [_once(name, column) for name, column in told]
+    text = (
         _QUERIES["ranked"]
-        .replace("{head}", asked.head)
-        .replace("{columns}", asked.columns)
-        .replace("{source}", asked.source)
-        .replace("{told}", "".join(told))
+        .replace("{head}", head)
+        .replace("{columns}", columns)
+        .replace("{source}", source)
+        .replace("{told}", "".join(once))
         .replace("{fetched}", memories.RECALLED.replace("{which}", "id = best.id"))
     )
+    # Without indentation it is short enough for the driver to keep what it reads of it.
+    return "\n".join([line.strip() for line in text.split("\n")])
 
 
 def _once(name: LiteralString, column: LiteralString) -> LiteralString:

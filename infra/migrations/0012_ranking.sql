@@ -11,11 +11,11 @@ DROP FUNCTION find_words;
 -- reads as a query (its stems in both languages; an identifier, which begins with =, as it is; NULL is a function word)
 -- and how many memories hold it, counted up to `cap` unless the caller knew ('' and -1: it does not).  A score is the share
 -- of the weight, plus a bonus for identifiers; candidates come from the rarest terms, until these have `enough`.  `matching`
--- and `weights` are the terms that anything holds, and `matched` has a bit for each of the first 60 that a memory holds.
+-- and `weights` are the terms that anything holds.
 CREATE FUNCTION find_words(
     terms text[], known text[], counted integer[], size integer, kinds text[],
     cap integer, enough integer, bound integer, bonus float8, k integer,
-    OUT worded uuid[], OUT shares float8[], OUT matched bigint[], OUT matching text[], OUT weights float8[],
+    OUT worded uuid[], OUT shares float8[], OUT matching text[], OUT weights float8[],
     OUT queries text[], OUT frequencies integer[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = lousa, public, pg_temp SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -29,6 +29,7 @@ DECLARE
     total float8 := 0;
     identifiers float8 := 0;
     rarities float8[] := '{}';
+    sought tsquery[];
     rarest text;
     taken integer := 0;
     place integer;
@@ -83,20 +84,18 @@ BEGIN
         weights := weights || rarities[place] / total
                            + CASE WHEN starts_with(terms[place], '=') THEN bonus / identifiers ELSE 0 END;
     END LOOP;
-    SELECT array_agg(best.id), array_agg(best.total), array_agg(best.matched) INTO worded, shares, matched FROM (
-        SELECT held.id, summed.total, summed.matched
+    sought := matching::tsquery[];
+    SELECT array_agg(best.id), array_agg(best.total) INTO worded, shares FROM (
+        SELECT held.id, (  -- summed in one order: equal matches are equal to the last bit
+            SELECT sum(asked.weight) FROM unnest(sought, weights) AS asked (query, weight)
+            WHERE held.words @@ asked.query) AS total
         FROM (SELECT w.id, w.words FROM memory_words AS w
               WHERE marked(w.tenant, w.words) @@ marked_query(asker, rarest) AND w.tenant = asker
                 AND visible_to(agent, in_session, in_execution, roles,
                                w.scope, w.owner, w.session, w.execution, w.readers, w.reader_roles)
                 AND (kinds IS NULL OR w.kind = ANY (kinds))
               LIMIT bound) AS held
-        CROSS JOIN LATERAL (  -- summed in one order: equal matches are equal to the last bit
-            SELECT sum(asked.weight) AS total,
-                   sum(CASE WHEN asked.place <= 60 THEN 1::bigint << asked.place::integer ELSE 0 END)::bigint AS matched
-            FROM unnest(matching::tsquery[], weights) WITH ORDINALITY AS asked (query, weight, place)
-            WHERE held.words @@ asked.query) AS summed
-        ORDER BY summed.total DESC, held.id LIMIT k) AS best;
+        ORDER BY total DESC, held.id LIMIT k) AS best;
 END $$;
 
 DROP FUNCTION find_facts;
@@ -173,33 +172,172 @@ BEGIN
     nearness := nearness || array_fill(far, ARRAY[coalesce(cardinality(further), 0)]);
 END $$;
 
--- The best of what the ways found.  Scores are summed: what a memory holds of the question's words, how far it is liker than
+-- The best of what the ways found.  Scores are summed: what a memory holds of the question's words
+-- (raised to a power, so that a few of many stay little), how far it is liker than
 -- the `breadth`-th likest, and something for facts about what the question names.  `via` says which ways found it: 1 is
--- likeness, 2 words, 4 the graph.
+-- likeness, 2 words, 4 the graph; 0 is what only lies beside such.
+--
+-- Turns of a conversation lift those beside them by their likeness, a question lifts its answer and stands back itself, and
+-- who is named (one speaker, among the words that were `asked`) or was told of in one of the stretches of time counts.
+-- Then a chain: the best hold names, and what shares a rare one with them counts by what it adds to the question.
 CREATE FUNCTION rank_found(
-    likest uuid[], likeness float8[], worded uuid[], shares float8[], stated uuid[], nearness float8[],
-    for_likeness float8, for_words float8, for_facts float8, breadth integer, skipped integer, most integer,
+    size integer, likest uuid[], likeness float8[], worded uuid[], shares float8[], matching text[], weights float8[],
+    stated uuid[], nearness float8[], asked text[], begins timestamptz[], ends timestamptz[], kinds text[],
+    factors float8[], breadth integer, skipped integer, most integer,
     OUT ids uuid[], OUT scores float8[], OUT vias integer[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path = lousa, public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+    SET search_path = lousa, public, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
+    asker CONSTANT text := current_tenant();
+    agent CONSTANT text := current_agent();
+    in_session CONSTANT text := current_session_name();
+    in_execution CONSTANT uuid := current_execution();
+    roles CONSTANT text[] := current_roles();
+    for_likeness CONSTANT float8 := factors[1];
+    for_words CONSTANT float8 := factors[2];
+    for_facts CONSTANT float8 := factors[3];
+    to_before CONSTANT float8 := factors[4];
+    to_behind CONSTANT float8 := factors[5];
+    to_second CONSTANT float8 := factors[6];
+    to_answer CONSTANT float8 := factors[7];
+    for_asking CONSTANT float8 := factors[8];
+    for_speaker CONSTANT float8 := factors[9];
+    for_time CONSTANT float8 := factors[10];
+    of_first CONSTANT float8 := factors[11];
+    for_name CONSTANT float8 := factors[12];
+    of_added CONSTANT float8 := factors[13];
+    steepness CONSTANT float8 := factors[14];
     least float8;
+    pool uuid[];
+    near float8[];
+    sums float8[];
+    asks tsquery[];
 BEGIN
-    SELECT min(one) INTO least FROM (SELECT one FROM unnest(likeness) AS one ORDER BY one DESC LIMIT breadth) AS near;
-    SELECT array_agg(best.id ORDER BY best.place), array_agg(best.score ORDER BY best.place),
-           array_agg(best.via ORDER BY best.place)
+    SELECT min(one) INTO least FROM (SELECT one FROM unnest(likeness) AS one ORDER BY one DESC LIMIT breadth) AS liker;
+    SELECT array_agg(found.id), array_agg(found.near), array_agg(found.total), array_agg(found.via)
+    INTO pool, near, sums, vias
+    FROM (
+        SELECT one.id, sum(one.near) AS near, sum(one.near + one.rest) AS total, sum(one.way)::integer AS via
+        FROM (
+            SELECT l.id, for_likeness * greatest(0, l.score - least) AS near, 0::float8 AS rest, 1 AS way
+            FROM unnest(likest, likeness) AS l (id, score)
+            UNION ALL SELECT w.id, 0, for_words * CASE WHEN w.score < 1 THEN w.score ^ steepness ELSE w.score END, 2
+            FROM unnest(worded, shares) AS w (id, score)
+            UNION ALL SELECT g.id, 0, for_facts * g.score, 4 FROM unnest(stated, nearness) AS g (id, score)
+        ) AS one
+        GROUP BY one.id
+    ) AS found;
+
+    IF EXISTS (SELECT FROM memory_words WHERE tenant = asker AND speaker IS NOT NULL) THEN
+        WITH found AS MATERIALIZED (
+            SELECT one.*, w.speaker, w.asks, w.session, w.said_at, w.told_at
+            FROM unnest(pool, near, sums, vias) AS one (id, near, total, via)
+            LEFT JOIN memory_words AS w ON w.id = one.id
+        ), lifting AS (
+            SELECT beside.id, 0::float8 AS near, CASE
+                WHEN beside.place = -1 THEN to_before * one.near
+                WHEN beside.place = 1 THEN to_behind * one.near + CASE WHEN one.asks THEN to_answer * one.total ELSE 0 END
+                ELSE to_second * one.near END AS total, 0 AS via,
+                beside.speaker, beside.asks, beside.said_at
+            FROM found AS one
+            CROSS JOIN LATERAL (
+                SELECT *, row_number() OVER (ORDER BY later.said_at, later.told_at, later.id)::integer AS place FROM (
+                    SELECT w.* FROM memory_words AS w
+                    WHERE w.tenant = asker AND w.session = one.session AND w.speaker IS NOT NULL
+                      AND (w.said_at, w.told_at, w.id) > (one.said_at, one.told_at, one.id)
+                      AND w.said_at < one.said_at + interval '1 hour'
+                    ORDER BY w.said_at, w.told_at, w.id LIMIT 2) AS later
+                UNION ALL
+                SELECT *, -row_number() OVER (ORDER BY earlier.said_at DESC, earlier.told_at DESC, earlier.id DESC) FROM (
+                    SELECT w.* FROM memory_words AS w
+                    WHERE w.tenant = asker AND w.session = one.session AND w.speaker IS NOT NULL
+                      AND (w.said_at, w.told_at, w.id) < (one.said_at, one.told_at, one.id)
+                      AND w.said_at > one.said_at - interval '1 hour' AND one.near > 0
+                    ORDER BY w.said_at DESC, w.told_at DESC, w.id DESC LIMIT 2) AS earlier
+            ) AS beside
+            WHERE one.speaker IS NOT NULL AND (one.near > 0 OR one.asks)
+              AND visible_to(agent, in_session, in_execution, roles, beside.scope, beside.owner, beside.session,
+                             beside.execution, beside.readers, beside.reader_roles)
+              AND (kinds IS NULL OR beside.kind = ANY (kinds))
+        ), every AS MATERIALIZED (
+            SELECT one.id, sum(one.near) AS near, sum(one.total) AS total, sum(one.via)::integer AS via,
+                   min(one.speaker) AS speaker, bool_or(one.asks) AS asks, min(one.said_at) AS said_at
+            FROM (SELECT id, near, total, via, speaker, asks, said_at FROM found UNION ALL SELECT * FROM lifting) AS one
+            GROUP BY one.id
+        ), named AS (
+            SELECT min(speaker) AS speaker FROM every
+            WHERE string_to_array(speaker, ' ') && asked HAVING count(DISTINCT speaker) = 1
+        )
+        SELECT array_agg(every.id), array_agg(every.near), array_agg(every.total + CASE WHEN every.speaker IS NULL THEN 0 ELSE
+                   CASE WHEN every.asks THEN for_asking ELSE 0 END
+                   + CASE WHEN every.speaker = named.speaker THEN for_speaker ELSE 0 END
+                   + CASE WHEN EXISTS (SELECT FROM unnest(begins, ends) AS span (begins, ends)
+                                       WHERE every.said_at >= span.begins AND every.said_at < span.ends)
+                     THEN for_time ELSE 0 END END),
+               array_agg(every.via)
+        INTO pool, near, sums, vias
+        FROM every LEFT JOIN named ON true;
+    END IF;
+
+    asks := matching::tsquery[];
+    WITH found AS MATERIALIZED (
+        SELECT * FROM unnest(pool, near, sums, vias) AS one (id, near, total, via)
+    ), best AS MATERIALIZED (
+        SELECT one.id, one.total, held.matched
+        FROM (SELECT * FROM found ORDER BY total DESC, id LIMIT 20) AS one
+        CROSS JOIN LATERAL (SELECT w.words FROM memory_words AS w WHERE w.id = one.id) AS w
+        CROSS JOIN LATERAL (SELECT coalesce(array_agg(term.place), '{}') AS matched
+                            FROM unnest(asks) WITH ORDINALITY AS term (query, place) WHERE w.words @@ term.query) AS held
+    ), name AS MATERIALIZED (
+        SELECT n.name, best.id FROM best JOIN memory_name AS n ON n.id = best.id AND n.tenant = asker
+        WHERE NOT string_to_array(n.name, ' ') <@ asked
+    ), rare AS MATERIALIZED (
+        SELECT one.name, held.ids FROM (SELECT DISTINCT name FROM name) AS one
+        CROSS JOIN LATERAL (
+            SELECT array_agg(few.id) AS ids FROM (
+                SELECT n.id FROM memory_name AS n WHERE n.tenant = asker AND n.name = one.name LIMIT 61) AS few
+        ) AS held
+        WHERE cardinality(held.ids) BETWEEN 2 AND 60
+    ), other AS MATERIALIZED (
+        SELECT seen.id, w.words
+        FROM (SELECT DISTINCT unnest(rare.ids) AS id FROM rare) AS seen
+        JOIN memory_words AS w ON w.id = seen.id
+        WHERE w.tenant = asker AND (kinds IS NULL OR w.kind = ANY (kinds))
+          AND visible_to(agent, in_session, in_execution, roles, w.scope, w.owner, w.session, w.execution, w.readers,
+                         w.reader_roles)
+    ), common AS (
+        SELECT rare.name, count(other.id) AS held, array_agg(other.id) AS ids
+        FROM rare CROSS JOIN unnest(rare.ids) AS of_name (id) JOIN other ON other.id = of_name.id
+        GROUP BY rare.name HAVING count(other.id) >= 2
+    ), pair AS (
+        SELECT name.id AS first, behind.id AS second,
+               max((ln(greatest(size, common.held)::float8 / common.held) / ln(greatest(size, 2))) ^ 2) AS rarity
+        FROM name JOIN common USING (name) CROSS JOIN unnest(common.ids) AS behind (id)
+        WHERE behind.id <> name.id
+        GROUP BY name.id, behind.id
+    ), held AS MATERIALIZED (
+        SELECT other.id, (SELECT coalesce(array_agg(term.place), '{}')
+                          FROM unnest(asks) WITH ORDINALITY AS term (query, place) WHERE other.words @@ term.query) AS matched
+        FROM other WHERE EXISTS (SELECT FROM pair WHERE pair.second = other.id)
+    ), chained AS (
+        SELECT pair.second AS id, max(
+                   of_first * pair.rarity * best.total + for_name * pair.rarity
+                   + of_added * (coalesce(found.near, 0) + for_words * coalesce(
+                       (SELECT sum(weights[place]) FROM unnest(held.matched) AS place WHERE place <> ALL (best.matched)), 0))
+               ) AS total
+        FROM pair JOIN best ON best.id = pair.first JOIN held ON held.id = pair.second
+        LEFT JOIN found ON found.id = pair.second
+        GROUP BY pair.second
+    )
+    SELECT array_agg(ranked.id ORDER BY ranked.place), array_agg(ranked.total ORDER BY ranked.place),
+           array_agg(ranked.via ORDER BY ranked.place)
     INTO ids, scores, vias
     FROM (
-        SELECT found.id, sum(found.score) AS score, sum(found.way)::integer AS via,
-               row_number() OVER (ORDER BY sum(found.score) DESC, found.id) AS place
-        FROM (
-            SELECT one.id, for_likeness * greatest(0, one.score - least) AS score, 1 AS way
-            FROM unnest(likest, likeness) AS one (id, score)
-            UNION ALL SELECT one.id, for_words * one.score, 2 FROM unnest(worded, shares) AS one (id, score)
-            UNION ALL SELECT one.id, for_facts * one.score, 4 FROM unnest(stated, nearness) AS one (id, score)
-        ) AS found
-        GROUP BY found.id ORDER BY place OFFSET skipped LIMIT most
-    ) AS best;
+        SELECT one.id, max(one.total) AS total, max(one.via) AS via,
+               row_number() OVER (ORDER BY max(one.total) DESC, one.id) AS place
+        FROM (SELECT id, total, via FROM found UNION ALL SELECT id, total, 0 FROM chained) AS one
+        GROUP BY one.id ORDER BY place OFFSET skipped LIMIT most
+    ) AS ranked;
 END $$;
 
 GRANT CREATE ON SCHEMA lousa TO lousa_search;

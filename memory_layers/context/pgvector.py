@@ -44,7 +44,7 @@ from ..records import Json, Memory
 from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
-from .spoken import Before, embedded, indexed, names
+from .spoken import Before, asks, embedded, ends, indexed, names
 from .terms import terms
 
 if TYPE_CHECKING:
@@ -294,7 +294,10 @@ class ContextLayer:
                     "lexemes": [*lexemes],
                     "rest": rest,
                     "speaker": speaker,
+                    "asks": None if speaker is None else asks(memory.text),
                     "names": [*names(memory.text)],
+                    "ends": [*ends(memory)],
+                    "sources": [] if memory.fact is None else [str(source) for source in memory.sources],
                 }
             )
         return JsonParameter(rows, dumps=_JSON.encode)

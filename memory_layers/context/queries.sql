@@ -1,19 +1,25 @@
 -- index_words: Words and names of memories that are live in the record and have none; of each the lexemes that are known,
 -- and the rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
 WITH new AS MATERIALIZED (
-    SELECT m.*, given.lexemes, given.rest, given.speaker, given.names
-    FROM json_to_recordset(%(rows)s) AS given (id uuid, lexemes text[], rest text, speaker text, names text[])
+    SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.names, given.ends, given.sources
+    FROM json_to_recordset(%(rows)s) AS given (
+        id uuid, lexemes text[], rest text, speaker text, asks boolean, names text[], ends text[],
+        sources uuid[])
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
                                occurred_at, recorded_at FROM memory
                         WHERE id = given.id AND status IN ('live', 'contested') OFFSET 0) AS m
     WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = given.id) = 0
 ), named AS (
-    INSERT INTO memory_name (tenant, name, id) SELECT tenant, unnest(names), id FROM new ON CONFLICT DO NOTHING
+    INSERT INTO memory_name (tenant, name, id)
+    SELECT tenant, unnest(names), id FROM new
+    UNION SELECT new.tenant, thing, held.id FROM new CROSS JOIN unnest(ends) AS thing CROSS JOIN unnest(sources) AS source
+    CROSS JOIN LATERAL (SELECT id FROM memory_words WHERE id = source OFFSET 0) AS held
+    ON CONFLICT DO NOTHING
 )
 INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words,
-                          speaker, said_at, told_at)
+                          speaker, asks, said_at, told_at)
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, array_to_tsvector(lexemes) || stems(rest),
-       speaker, occurred_at, recorded_at
+       speaker, asks, occurred_at, recorded_at
 FROM new
 ON CONFLICT (id) DO NOTHING
 
@@ -40,10 +46,10 @@ SELECT piece, tsvector_to_array(stems(piece)) FROM unnest(%(pieces)s::text[]) AS
 WITH given AS MATERIALIZED (
     SELECT * FROM ROWS FROM (
         unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
-        json_to_recordset(%(rows)s) AS (lexemes text[], rest text, speaker text, names text[])
-    ) AS given (id, vector, lexemes, rest, speaker, names) ORDER BY id
+        json_to_recordset(%(rows)s) AS (lexemes text[], rest text, speaker text, asks boolean, names text[])
+    ) AS given (id, vector, lexemes, rest, speaker, asks, names) ORDER BY id
 ), live AS MATERIALIZED (
-    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.names, m.*
+    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.names, m.*
     FROM given
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, occurred_at,
                                recorded_at FROM memory WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
@@ -55,9 +61,9 @@ WITH given AS MATERIALIZED (
       AND debt.revision = seen.revision
 ), words AS (
     INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words, speaker,
-                              said_at, told_at)
+                              asks, said_at, told_at)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-           array_to_tsvector(lexemes) || stems(rest), speaker, occurred_at, recorded_at
+           array_to_tsvector(lexemes) || stems(rest), speaker, asks, occurred_at, recorded_at
     FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
     ON CONFLICT (id) DO NOTHING
 ), named AS (

@@ -38,6 +38,7 @@ _WORD = r"[^\W\d_](?:[\w'’&]|[-.](?=\w))*"
 _CAPITAL = r"(?=[^\W\d_])(?![a-zà-öø-ÿ])" + _WORD
 # Small words that stand between two parts of a name, in both languages.
 _RUN = re.compile(rf"{_CAPITAL}(?: (?:(?:of|the|for|de|da|do|das|dos|del|von|van|der) ){{0,2}}{_CAPITAL}| \d+)*")
+_PICTURE = re.compile(r"\s*\[[^\]\n]*\]\s*$")
 _SENTENCE = re.compile(r"(?:^|[.!?:;…\n]['\")\]]*\s+|[“\"(\[])$")
 
 
@@ -65,6 +66,11 @@ def embedded(memory: Memory, before: Before | None = None) -> str:
     return said if before is None else f"{before.speaker}: {before.text}\n{said}"
 
 
+def asks(text: str) -> bool:
+    """Whether a turn ends with a question, apart from what is said of a picture behind it."""
+    return _PICTURE.sub("", text).rstrip().endswith(("?", "？"))
+
+
 def names(text: str) -> list[str]:
     """The names in a text, folded, each once, in the order in which they appear."""
     found: dict[str, None] = {}
@@ -81,6 +87,14 @@ def names(text: str) -> list[str]:
         if any(name in other.split(" ") for other in found):
             found[name] = None
     return list(found)[:MOST_NAMES]
+
+
+def ends(memory: Memory) -> list[str]:
+    """The ends of a fact, as names of what it was drawn from."""
+    if memory.fact is None:
+        return []
+    things = (folded(end).strip(" .'’&-") for end in (memory.fact.subject, memory.fact.object))
+    return [thing for thing in things if 1 < len(thing) <= _LONGEST_NAME and thing not in STOP_WORDS]
 
 
 def _runs(text: str) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..execution.memories import folded
 
 _TOKEN = re.compile(r"\w+(?:[-./:@#+]+\w+)*")
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _MIXED = re.compile(r"(?<=[^\W\d_])[-./_:](?=\d)|(?<=\d)[-./_:](?=[^\W\d_])")
 _LONGEST = 200
 
@@ -52,7 +52,7 @@ class Terms:
 def terms(text: str, *, most: int = 48) -> Terms:
     """The terms that a question is asked by: without function words, and at most `most` of each sort."""
     plain = folded(text)
-    words = (word for word in _WORD.findall(plain) if word not in STOP_WORDS and len(word) <= _LONGEST)
+    words = (word for word in WORD.findall(plain) if word not in STOP_WORDS and len(word) <= _LONGEST)
     return Terms(tuple(dict.fromkeys(words))[:most], tuple(dict.fromkeys(identifiers(text)))[:most])
 
 
