@@ -8,10 +8,15 @@ WITH {head}, best AS MATERIALIZED (
         %(asked)s::text[], %(begins)s::timestamptz[], %(ends)s::timestamptz[], %(kinds)s::text[],
         %(factors)s::float8[], %(breadth)s::integer, %(skipped)s::integer, %(most)s::integer) AS ranked
     CROSS JOIN LATERAL unnest(ranked.ids, ranked.scores, ranked.vias) WITH ORDINALITY AS one (id, score, via, place)
+), placed AS (
+    SELECT * FROM best
+    UNION ALL
+    SELECT gone.id, best.score, best.via, best.place
+    FROM given_way((SELECT array_agg(id) FROM best), %(as_of)s) AS gone JOIN best ON best.id = gone.found_by
 )
 SELECT best.place, best.score, best.via, fetched.*{told}
 FROM (SELECT) AS always
-LEFT JOIN best ON true
+LEFT JOIN placed AS best ON true
 LEFT JOIN LATERAL ({fetched}) AS fetched ON true
 ORDER BY best.place
 

@@ -340,6 +340,25 @@ BEGIN
     ) AS ranked;
 END $$;
 
+-- What gave way to some memories and was still told at a moment, up to a few steps back, each with what it is found by: what
+-- is superseded has no words and no vector any more.  Nothing where no moment is asked about.
+CREATE FUNCTION given_way(ids uuid[], moment timestamptz) RETURNS TABLE (id uuid, found_by uuid) LANGUAGE sql STABLE STRICT
+    SET search_path = lousa, public, pg_temp AS $$
+    WITH RECURSIVE gone AS (
+        SELECT m.id, m.valid_to, found.id AS found_by, 1 AS step
+        FROM unnest(ids) AS found (id)
+        JOIN memory AS m ON m.tenant = current_tenant() AND m.superseded_by = found.id AND m.superseded_why IS NOT NULL
+        UNION
+        SELECT m.id, m.valid_to, gone.found_by, gone.step + 1
+        FROM gone
+        JOIN memory AS m ON m.tenant = current_tenant() AND m.superseded_by = gone.id AND m.superseded_why IS NOT NULL
+        WHERE gone.step < 8
+    )
+    SELECT DISTINCT gone.id, gone.found_by FROM gone WHERE gone.valid_to > moment LIMIT 200
+$$;
+REVOKE ALL ON FUNCTION given_way FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION given_way TO lousa_app, lousa_system;
+
 GRANT CREATE ON SCHEMA lousa TO lousa_search;
 ALTER FUNCTION find_words OWNER TO lousa_search;
 ALTER FUNCTION rank_found OWNER TO lousa_search;
