@@ -37,6 +37,7 @@ from ..infra.sql import load_queries
 from ..memory_layers.execution import ledger
 from ..memory_layers.guard import commands
 from ..memory_layers.knowledge.facts import key_of
+from ..memory_layers.receipts import State
 from ..memory_layers.records import QUARANTINE_BELOW, Json, Memory
 from ..memory_layers.router import Router
 from . import prompts
@@ -55,6 +56,7 @@ PASSING = ("late", "away")
 """Failures that say nothing of the source; they do not count against it."""
 GIVES_UP = 3
 """After so many of these in a row a run ends: the model is not there."""
+KEPT: tuple[State, ...] = ("stored", "duplicate", "quarantined")
 LEAST_WORDS = 3
 """A text of fewer states nothing."""
 
@@ -209,7 +211,7 @@ class Extraction:
                 reading = reading.with_next(await self._ask(part))
             if reading.misread:
                 raise ModelFailed("nothing that the model said is borne out by the text", kind="misread")
-            await self._write(text, reading, attempt)
+            states = await self._write(text, reading, attempt)
         except _Overtaken:
             await self._execute(tenant, "forsake", held)
             return
@@ -222,7 +224,11 @@ class Extraction:
         else:
             tally.read += 1
             tally.away = 0
-            tally.written.update(memory.kind.value for memory in reading.memories)
+            for memory, state in zip(reading.memories, states, strict=True):
+                if state in KEPT:
+                    tally.written[memory.kind.value] += 1
+                else:
+                    tally.dropped[state] += 1
         tally.dropped.update(reading.dropped)
 
     async def _ask(self, part: Text) -> Reading:
@@ -230,8 +236,8 @@ class Extraction:
         answer = await self._model.fill(prompts.EXTRACT[language_for(part.line.text)], told, prompts.EXTRACTED)
         return read(answer, part, self._clock.now())
 
-    async def _write(self, text: Text, reading: Reading, attempt: int) -> None:
-        """What came of it, its state and the entry: in one transaction.
+    async def _write(self, text: Text, reading: Reading, attempt: int) -> list[State]:
+        """What came of it, its state and the entry: in one transaction. What became of each memory.
 
         Raises:
             _Overtaken: somebody else has it by now, or it is gone; nothing was written.
@@ -256,12 +262,13 @@ class Extraction:
 
         if memories:
             try:
-                await self._router.derive(witness(text), memories, along)
+                receipts = await self._router.derive(witness(text), memories, along)
             except BadInput:  # another process may have said first whether a key holds one value or many
-                await self._router.derive(witness(text), await self._agreed(text.tenant, memories), along)
-            return
+                receipts = await self._router.derive(witness(text), await self._agreed(text.tenant, memories), along)
+            return [receipt.state for receipt in receipts]
         async with self._connections.system_transaction(text.tenant) as connection:
             await ledger.append(connection, await along(connection))
+        return []
 
     async def _fail(self, text: Text, reading: Reading, attempt: int, kind: str) -> None:
         told = {

@@ -21,6 +21,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -152,12 +153,8 @@ class Router:
         writes = [Write(operation=memory.id, memory=memory, ruling=ruling) for memory, ruling in ruled]
         for kind in {write.memory.kind for write in writes}:
             await self._room(principal.tenant, self._policy[kind])
-        outcomes = await self._committer.commit(
-            lambda: self._connections.system_transaction(principal.tenant, pipelined=True),
-            principal,
-            writes,
-            along=along,
-        )
+        acting = partial(self._connections.system_transaction, principal.tenant, pipelined=True)
+        outcomes = await self._committer.commit(acting, principal, writes, along=along)
         self._debts.incurred.set()
         return [self._receipt(principal, outcome) for outcome in outcomes]
 
@@ -197,11 +194,9 @@ class Router:
     async def drained(self, tenant: str, timeout: timedelta) -> bool:  # noqa: ASYNC109  # its end is an answer
         """Wait until nothing that a tenant's writers had acknowledged waits any more; False: something still does."""
         ends = time.monotonic() + timeout.total_seconds()
-        while await self._journal.length(tenant):
-            if time.monotonic() > ends:
-                return False
+        while (waits := await self._journal.length(tenant) > 0) and time.monotonic() <= ends:
             await self._glance()
-        return True
+        return not waits
 
     async def trail(self, principal: Principal, execution: UUID) -> list[ledger.Recorded]:
         """Who did what in an execution, in order and up to now; payloads where the caller may read them."""
