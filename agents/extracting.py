@@ -49,6 +49,8 @@ from .sources import load, witness
 AGENT = "extraction"
 AT_ONCE = 4
 """Sources that one run reads side by side."""
+LISTED = 500
+"""Sources that are looked for at a time: to find those that are open, every one is looked at."""
 LEASE = timedelta(minutes=10)
 ATTEMPTS = 3
 """How often a source is read that fails each time, unless somebody asks for more."""
@@ -148,12 +150,15 @@ class Extraction:
         chosen["begun"] = await self._hour()
         left = limit
         while (left is None or left > 0) and tally.away < GIVES_UP:
-            some = AT_ONCE if left is None else min(AT_ONCE, left)
-            claimed = await self._claim(tenant, {**chosen, "limit": some})
-            if not claimed:
+            oldest = await self._oldest(tenant, {**chosen, "limit": LISTED if left is None else min(LISTED, left)})
+            if not oldest:
                 break
-            await self._read_all(tenant, claimed, tally)
-            left = None if left is None else left - len(claimed)
+            for start in range(0, len(oldest), AT_ONCE):
+                if tally.away >= GIVES_UP:
+                    break
+                claimed = await self._claim(tenant, {**chosen, "ids": oldest[start : start + AT_ONCE]})
+                await self._read_all(tenant, claimed, tally)
+                left = None if left is None else left - len(claimed)
         return Extracted(
             tenant=tenant,
             read=tally.read,
@@ -168,10 +173,13 @@ class Extraction:
         async with self._connections.system_transaction("") as connection:
             return (await _row(connection, "hour", {}))[0]
 
-    async def _claim(self, tenant: str, chosen: Mapping[str, object]) -> dict[UUID, int]:
-        """Sources that are ours to read, each with which attempt it is."""
+    async def _oldest(self, tenant: str, chosen: Mapping[str, object]) -> list[UUID]:
         async with self._connections.system_transaction(tenant) as connection:
-            await connection.execute(_QUERIES["take_turns"])
+            return [row[0] for row in await (await connection.execute(_QUERIES["oldest"], chosen)).fetchall()]
+
+    async def _claim(self, tenant: str, chosen: Mapping[str, object]) -> dict[UUID, int]:
+        """Those of them that are ours to read, each with which attempt it is."""
+        async with self._connections.system_transaction(tenant) as connection:
             return dict(await (await connection.execute(_QUERIES["claim"], chosen)).fetchall())
 
     async def _read_all(self, tenant: str, claimed: Mapping[UUID, int], tally: _Tally) -> None:

@@ -16,14 +16,14 @@ WHERE t.tenant = current_tenant() AND t.role <> 'system'
 -- hour: When a run begins, by the clock that all share.
 SELECT clock_timestamp()
 
--- take_turns: Two who claim at once do so one after the other.
-SELECT pg_advisory_xact_lock(hashtextextended('lousa.extract.' || current_tenant(), 0))
+-- oldest: Those that were there first of what can be read.
+SELECT id FROM ({unread}) AS unread ORDER BY at, id LIMIT %(limit)s
 
--- claim: The oldest that nobody has read, for whoever asks. A row is taken for as long
--- as a lease says, so that one that dies while it reads leaves it to the next.
+-- claim: Those of these that nobody has taken meanwhile, for whoever asks, each with which attempt it is. A row is taken for
+-- as long as a lease says, so that one that dies while it reads leaves it to the next.
 INSERT INTO extraction AS e (tenant, source, state, version, attempts, held_until)
 SELECT current_tenant(), id, 'stored', %(version)s, 1, clock_timestamp() + %(lease)s
-FROM (SELECT id FROM ({unread}) AS unread ORDER BY at, id LIMIT %(limit)s) AS oldest
+FROM unnest(%(ids)s::uuid[]) AS given (id) ORDER BY id
 ON CONFLICT (tenant, source) DO UPDATE SET state = 'stored', version = excluded.version, attempts = e.attempts + 1,
     held_until = excluded.held_until, changed_at = clock_timestamp()
 WHERE {open}
