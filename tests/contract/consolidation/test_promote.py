@@ -16,11 +16,13 @@ from lousa.consolidation.contract import Counts
 from lousa.consolidation.promote import Promote
 from lousa.consolidation.run import Consolidation
 from lousa.infra.identity import Principal
-from lousa.infra.ids import derived_id
+from lousa.infra.ids import derived_id, new_id
 from lousa.memory_layers.execution import memories
 from lousa.memory_layers.policy import table
 from lousa.memory_layers.records import Memory, MemoryKind
 from scripted import Scripted
+
+from .test_runs import broken_off
 
 if TYPE_CHECKING:
     from .conftest import Tended
@@ -259,3 +261,18 @@ async def test_what_a_run_makes_has_the_id_that_it_always_makes_it_under(
     report = await promoting.run(principal.tenant)
     assert report.entry is not None
     assert (await became(promoting, principal, episode)).id == derived_id(report.entry, "promote", str(episode))
+
+
+async def test_a_run_that_is_broken_off_in_the_middle_promotes_the_rest_once(
+    promoting: Tended, principal: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["A build noturna falhou", "O cliente pediu prazo", "Maria lidera a equipe", "Choveu no evento"]
+    ids, entry = await told(promoting, principal, *texts), new_id()
+    for after in (1, 0, 1):
+        await broken_off(promoting, principal, monkeypatch, entry, after=after)
+        [(made,)] = await promoting.rows(principal.tenant, "SELECT count(*) FROM memory WHERE kind = 'semantic'")
+        assert (await promoting.statuses(principal, ids)).count("superseded") == made
+    report = await promoting.run(principal.tenant, entry=entry)
+    assert report.steps["promote"].changed == len(texts)
+    assert await of_kind(promoting, principal.tenant, "semantic") == sorted(texts)
+    assert [(id, outcome) for id, outcome, _ in await promoting.entries(principal.tenant)] == [(entry, "done")]
