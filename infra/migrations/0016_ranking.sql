@@ -187,6 +187,7 @@ CREATE FUNCTION rank_found(
     OUT ids uuid[], OUT scores float8[], OUT vias integer[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = lousa, public, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
 DECLARE
     asker CONSTANT text := current_tenant();
     agent CONSTANT text := current_agent();
