@@ -174,9 +174,9 @@ class _Examined:
             if verdict is None or (later is this and self._only_mentions(verdict, other, links)):
                 continue
             await self._give_way(earlier, later, verdict, verdict.reason)
+            await self._repeated(rarity, verdict, later, weigh)
             if earlier is this:
                 return
-            await self._repeated(rarity, verdict, later, weigh)
         for newer, verdict in links:
             if (
                 newer.id not in self.gone

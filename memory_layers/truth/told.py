@@ -92,7 +92,7 @@ class Sentence:
             ):
                 continue
             bare = word[0].split("'")[0].split("’")[0]
-            if bare in LIGHT or (len(bare) < 2 and not bare.isupper()):
+            if bare in LIGHT:
                 continue
             if (compared := sense(bare)) not in CHANGES:
                 found.append((compared, begin, end))
