@@ -22,7 +22,7 @@ from ..memory_layers.conversation.extract import content, shortened
 from ..memory_layers.conversation.language import Language, language_of
 from ..memory_layers.conversation.window import Turn
 from ..memory_layers.execution.memories import folded
-from ..memory_layers.guard import commands
+from ..memory_layers.instructions import commands
 from ..memory_layers.records import Json
 
 LONGEST_READ = 2_000

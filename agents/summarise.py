@@ -15,10 +15,11 @@ instead, so that one part never holds up all that follow.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 from ..infra import telemetry
 from ..infra.errors import ModelFailed, ServerUnavailable
@@ -28,7 +29,7 @@ from ..memory_layers.conversation.extract import Said
 from ..memory_layers.conversation.language import Language, language_of
 from ..memory_layers.conversation.summaries import FIRST_PAUSE, Part, State, Story, Summaries, Summary, Topic
 from ..memory_layers.conversation.window import Turn, cut
-from ..memory_layers.guard import commands
+from ..memory_layers.instructions import commands
 from ..memory_layers.records import QUARANTINE_BELOW, Json
 from . import minutes
 from .llm import PATIENCE, Model
@@ -266,7 +267,7 @@ def merged(old: Sequence[Topic], new: Sequence[Topic], plan: Plan) -> list[Topic
 
 def spoken(turn: Turn) -> str:
     """What was said in a turn, as far as it is read and is words: of a body that is no text, the texts in it."""
-    return "\n".join(_texts(turn.body))[: minutes.LONGEST_READ]
+    return "\n".join(_begin(_texts(turn.body)))[: minutes.LONGEST_READ]
 
 
 def _joined(old: Topic, new: Topic) -> Topic:
@@ -295,16 +296,50 @@ def _topic(name: str, text: str, turns: Sequence[Turn], by: str) -> Topic:
 
 
 def _commands(turn: Turn) -> bool:
-    """Whether something in it reads as an instruction, also where JSON writes it otherwise."""
-    return commands(turn.text[: minutes.LONGEST_READ]) or commands(spoken(turn))
+    """Whether something in what is read of it reads as an instruction: all of it, and each text and name in it."""
+    if isinstance(turn.body, str):
+        return commands(turn.body[: minutes.LONGEST_READ])
+    parts = {spoken(turn), *(text[: minutes.LONGEST_READ] for text in _begin(_texts(turn.body, names=True)))}
+    return any(map(commands, parts))
 
 
-def _texts(body: Json) -> list[str]:
+def _begin(texts: Iterable[str]) -> Iterator[str]:
+    """The first texts, as far as they can be among what is read."""
+    room = minutes.LONGEST_READ
+    for text in texts:
+        if room <= 0:
+            return
+        room -= len(text)
+        yield text
+
+
+def _texts(body: Json, *, names: bool = False) -> Iterator[str]:
+    """The texts in a body, in their order; the names of its parts too."""
     if isinstance(body, str):
-        return [body]
-    inner = body.values() if isinstance(body, dict) else body if isinstance(body, list) else ()
-    return [text for each in inner for text in _texts(each)]
+        yield body
+    elif isinstance(body, dict):
+        for name, each in body.items():
+            if names:
+                yield name
+            yield from _texts(each, names=names)
+    elif isinstance(body, list):
+        for each in body:
+            yield from _texts(each, names=names)
 
 
 def _size(turn: Turn) -> int:
-    return min(len(turn.text), minutes.LONGEST_READ)
+    """About how many characters of it are read, without writing out what is large."""
+    return minutes.LONGEST_READ - max(0, _left(turn.body, minutes.LONGEST_READ))
+
+
+def _left(body: Json, room: int) -> int:
+    """What a body leaves of so many characters."""
+    if isinstance(body, str):
+        return room - len(body)
+    inner = chain.from_iterable(body.items()) if isinstance(body, dict) else body if isinstance(body, list) else ()
+    room -= 4
+    for each in inner:
+        if room <= 0:
+            break
+        room = _left(each, room)
+    return room
