@@ -282,8 +282,8 @@ SELECT owe(%(ids)s::uuid[], %(layer)s)
 -- owing: Which debts these are just now.
 SELECT memory, revision FROM debt WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = %(layer)s
 
--- paid: Debts that are settled, as they were read. One that was raised meanwhile stays; one that somebody took off
--- meanwhile is owed again, because ours may have come after theirs.
+-- paid: Debts that are settled, as they were read. One that was raised meanwhile stays, and is due at once, or it would wait
+-- as if it had failed; one that somebody took off meanwhile is owed again, because ours may have come after theirs.
 WITH given AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(revisions)s::integer[]) AS given (id, revision)
 ), settled AS (
@@ -294,7 +294,7 @@ WITH given AS (
 )
 INSERT INTO debt (tenant, memory, layer)
 SELECT current_tenant(), id, %(layer)s FROM given WHERE id NOT IN (SELECT id FROM settled)
-ON CONFLICT DO NOTHING
+ON CONFLICT (tenant, memory, layer) DO UPDATE SET due_at = clock_timestamp()
 
 -- put_off: Debts that were taken in vain, because the layer is away: due again soon, and as often tried as before.
 UPDATE debt SET attempts = greatest(0, attempts - 1), due_at = clock_timestamp() + %(after)s::interval
