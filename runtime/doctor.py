@@ -18,6 +18,7 @@ from typing import Any, Literal, cast
 
 from psycopg.rows import dict_row
 
+from ..agents.llm import load as load_model
 from ..infra.connections import Connections
 from ..infra.errors import LousaError
 from ..infra.settings import Settings
@@ -82,6 +83,8 @@ def _readable(name: str, value: object) -> str:
 async def examine(settings: Settings, connections: Connections) -> AsyncIterator[Check]:
     """Everything that can be looked at while the servers answer, but for debts (`owed`)."""
     yield _space(settings)
+    if settings.model is not None:
+        yield model_check(settings.model)
     async for check in redis_checks(settings, connections):
         yield check
     async for check in _postgres(settings, connections):
@@ -92,6 +95,15 @@ async def examine(settings: Settings, connections: Connections) -> AsyncIterator
         cursor = await connection.cursor(row_factory=dict_row).execute(_QUERIES["consolidation"])
         for check in tended(settings, cast(Row, await cursor.fetchone())):
             yield check
+
+
+def model_check(spec: str) -> Check:
+    """Whether the language model that is set can be had; it is asked nothing."""
+    try:
+        model = load_model(spec)
+    except LousaError as error:
+        return Check(what="model", state="wrong", said=str(error))
+    return Check(what="model", state="ok", said=f"{model.name if model else spec!r}: what it is asked goes to it")
 
 
 def _space(settings: Settings) -> Check:

@@ -67,6 +67,12 @@ async def test_the_schedule_is_looked_at(settings: Settings, connections: Connec
     assert check.state == "ok" and "last run" in check.said
 
 
+def test_a_language_model_is_looked_at_where_one_is_set() -> None:
+    check = doctor.model_check("scripted:from_nowhere")
+    assert check.state == "wrong" and "LOUSA_MODEL='scripted:from_nowhere' cannot be used" in check.said
+    assert doctor.model_check("scripted:silent").state == "ok"
+
+
 def test_passwords_are_left_out_and_origins_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LOUSA_REDIS_URL", "redis://me:secret@example.org")
     lines = {line.variable: line for line in in_force(load(home=tmp_path), frozenset({"home"}))}

@@ -69,3 +69,8 @@ class _Held:
 def from_file() -> Scripted:
     """What `LOUSA_MODEL=scripted:from_file` calls, also in a process of its own."""
     return Scripted(json.loads(Path(os.environ["SCRIPT"]).read_text(encoding="utf-8")))
+
+
+def silent() -> Talking:
+    """A model that answers nothing."""
+    return Talking({})
