@@ -1,4 +1,4 @@
-"""A debt that is raised while it is being paid is due again at once; what needs a vector is taken once that is there."""
+"""A debt raised while it is being paid is due again at once; what needs a vector is taken once that is there."""
 
 from __future__ import annotations
 
