@@ -53,7 +53,7 @@ K = 20
 BREADTH = 100
 RRF = 60
 AT_ONCE = 500
-"""How many writes may wait to be acknowledged by every layer."""
+"""How many writes may be on their way to the layers."""
 PATIENCE = timedelta(minutes=30)
 """What the layers may take for what was written: a model embeds some ten texts a second."""
 DEADLINE = timedelta(seconds=30)
@@ -109,9 +109,8 @@ class Kept:
     async def settle(self) -> None:
         """Wait until all that was written is in every layer."""
         waiting, self.receipts = self.receipts, []
-        for (line, sent), receipt in zip(
-            waiting, await asyncio.gather(*(sent.settled(PATIENCE) for _, sent in waiting)), strict=True
-        ):
+        for line, sent in waiting:
+            receipt = await sent.settled(PATIENCE)
             if receipt.state == "journaled" or receipt.owed:
                 raise TimeoutError(f"line {line!r} is not in every layer after {PATIENCE}: {receipt}")
             for one in {sent.id, receipt.id}:
@@ -176,7 +175,8 @@ async def state(runtime: lousa.Runtime, triples: Sequence[Line], kept: Kept) -> 
 
 
 async def all_settled(waiting: Sequence[Receipt]) -> None:
-    for receipt in await asyncio.gather(*(sent.settled(PATIENCE) for sent in waiting)):
+    for sent in waiting:
+        receipt = await sent.settled(PATIENCE)
         if receipt.state == "journaled" or receipt.owed:
             raise TimeoutError(f"a fact is not in every layer after {PATIENCE}: {receipt}")
 
