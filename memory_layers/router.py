@@ -86,12 +86,13 @@ class Router:
         self._validators = validators or Validators(deadline=settings.deadline)
         self._patience = settings.deadline * 2.5
         """How long a write-through waits for a ledger that is away, before it is refused."""
-        self._committer = Committer(policy=policy, words=context, facts=knowledge, examines=settings.truth)
+        examines = settings.truth and settings.ageing == "lousa"
+        self._committer = Committer(policy=policy, words=context, facts=knowledge, examines=examines)
         self._brake = Brake(Marks.of(settings))
         self._lookout = Lookout(connections, self._brake.marks)
         self._journal = Journal(connections, self._brake, self._lookout.room)
         self._context, self._knowledge = context, knowledge
-        examination = Examination(connections, clock, lambda: context.space) if settings.truth else None
+        examination = Examination(connections, clock, lambda: context.space) if examines else None
         self._debts = Debts(connections, _owed_to(context, knowledge, examination), self._unpayable)
         self._audit = BoardAudit(connections, feed, kept=settings.board_kept)
         self._relay = Relay(connections, self._journal, self._committer, self._debts, self._audit, self._clock)

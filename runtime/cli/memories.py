@@ -111,9 +111,13 @@ async def forget(frame: Frame, memory: str, *, reason: str, json: bool) -> int:
 
 def _settled(receipt: Receipt, *, json: bool) -> int:
     if json:
-        emit({"id": receipt.id, "state": receipt.state, "owed": receipt.owed, "superseded": receipt.superseded})
+        because = {str(gone): why for gone, why in receipt.because.items()}
+        told = {"id": receipt.id, "state": receipt.state, "owed": receipt.owed, "superseded": receipt.superseded}
+        emit({**told, "because": because})
     else:
         show(f"{receipt.state} {receipt.id}")
+        for gone, why in receipt.because.items():
+            say(f"it took the place of {gone}, because {why}")
     return 0
 
 
