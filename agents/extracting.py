@@ -22,7 +22,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -36,7 +36,7 @@ from ..infra.ids import new_id
 from ..infra.sql import load_queries
 from ..memory_layers.execution import ledger
 from ..memory_layers.guard import commands
-from ..memory_layers.knowledge.facts import key_of
+from ..memory_layers.knowledge.facts import key_of, name_key
 from ..memory_layers.receipts import State
 from ..memory_layers.records import QUARANTINE_BELOW, Json, Memory
 from ..memory_layers.router import Router
@@ -219,7 +219,7 @@ class Extraction:
                 reading = reading.with_next(await self._ask(part))
             if reading.misread:
                 raise ModelFailed("nothing that the model said is borne out by the text", kind="misread")
-            states = await self._write(text, reading, attempt)
+            dropped, written = await self._write(text, reading, attempt)
         except _Overtaken:
             await self._execute(tenant, "forsake", held)
             return
@@ -229,54 +229,67 @@ class Extraction:
             await self._fail(text, reading, attempt, kind)
             tally.failed[kind] += 1
             tally.away = tally.away + 1 if kind in PASSING else 0
-        else:
-            tally.read += 1
-            tally.away = 0
-            for memory, state in zip(reading.memories, states, strict=True):
-                if state in KEPT:
-                    tally.written[memory.kind.value] += 1
-                else:
-                    tally.dropped[state] += 1
-        tally.dropped.update(reading.dropped)
+            tally.dropped.update(reading.dropped)
+            return
+        tally.read += 1
+        tally.away = 0
+        tally.dropped.update(dropped)
+        for memory, state in written:
+            if state in KEPT:
+                tally.written[memory.kind.value] += 1
+            else:
+                tally.dropped[state] += 1
 
     async def _ask(self, part: Text) -> Reading:
         told = json.dumps(part.message(), ensure_ascii=False)
         answer = await self._model.fill(prompts.EXTRACT[language_for(part.line.text)], told, prompts.EXTRACTED)
         return read(answer, part, self._clock.now())
 
-    async def _write(self, text: Text, reading: Reading, attempt: int) -> list[State]:
-        """What came of it, its state and the entry: in one transaction. What became of each memory.
+    async def _write(
+        self, text: Text, reading: Reading, attempt: int
+    ) -> tuple[Mapping[str, int], list[tuple[Memory, State]]]:
+        """What came of it, its state and the entry: in one transaction. What was dropped, and what became of the rest.
 
         Raises:
             _Overtaken: somebody else has it by now, or it is gone; nothing was written.
         """
-        stated = reading.named(text.line.id, self.version)
-        memories = await self._agreed(text.tenant, stated.memories)
-        entry = self._entry(text, stated, attempt, "extracted")
+        named = reading.named(text.line.id, self.version)
+        stated = await self._agreed(text.tenant, named)
+        if not stated.memories:
+            async with self._connections.system_transaction(text.tenant) as connection:
+                await ledger.append(connection, await self._done(connection, text, stated, attempt))
+            return stated.dropped, []
+        try:
+            return stated.dropped, await self._derive(text, stated, attempt)
+        except BadInput:  # another process may have said first whether a key holds one value or many
+            stated = await self._agreed(text.tenant, named)
+            return stated.dropped, await self._derive(text, stated, attempt)
+
+    async def _derive(self, text: Text, stated: Reading, attempt: int) -> list[tuple[Memory, State]]:
+        async def along(connection: Connection) -> list[ledger.Entry]:
+            return await self._done(connection, text, stated, attempt)
+
+        receipts = await self._router.derive(witness(text), stated.memories, along)
+        return [(memory, receipt.state) for memory, receipt in zip(stated.memories, receipts, strict=True)]
+
+    async def _done(self, connection: Connection, text: Text, stated: Reading, attempt: int) -> list[ledger.Entry]:
+        """In a transaction: the source was read.
+
+        Raises:
+            _Overtaken: it is somebody else's by now, or what was leant on does not stand any more.
+        """
+        leant_on = {text.line.id, *(source for memory in stated.memories for source in memory.sources)}
+        (standing,) = await _row(connection, "standing", {"ids": [*leant_on]})
         done = {
             "source": text.line.id,
             "attempt": attempt,
-            "kept": len(memories),
-            "dropped": sum(reading.dropped.values()),
+            "kept": len(stated.memories),
+            "dropped": sum(stated.dropped.values()),
         }
-        leant_on = {text.line.id, *(source for memory in memories for source in memory.sources)}
-
-        async def along(connection: Connection) -> list[ledger.Entry]:
-            (standing,) = await _row(connection, "standing", {"ids": [*leant_on]})
-            cursor = await connection.execute(_QUERIES["extracted"], done)
-            if standing < len(leant_on) or await cursor.fetchone() is None:
-                raise _Overtaken("another process reads this source, or it was withdrawn")
-            return [entry]
-
-        if memories:
-            try:
-                receipts = await self._router.derive(witness(text), memories, along)
-            except BadInput:  # another process may have said first whether a key holds one value or many
-                receipts = await self._router.derive(witness(text), await self._agreed(text.tenant, memories), along)
-            return [receipt.state for receipt in receipts]
-        async with self._connections.system_transaction(text.tenant) as connection:
-            await ledger.append(connection, await along(connection))
-        return []
+        cursor = await connection.execute(_QUERIES["extracted"], done)
+        if standing < len(leant_on) or await cursor.fetchone() is None:
+            raise _Overtaken("another process reads this source, or it was withdrawn")
+        return [self._entry(text, stated, attempt, "extracted")]
 
     async def _fail(self, text: Text, reading: Reading, attempt: int, kind: str) -> None:
         told = {
@@ -291,21 +304,26 @@ class Extraction:
             if await cursor.fetchone() is not None:
                 await ledger.append(connection, [entry])
 
-    async def _agreed(self, tenant: str, memories: Sequence[Memory]) -> list[Memory]:
-        """The same, where each fact holds one value or many as its key does already, or as the first of them says."""
-        keys = {memory.id: key_of(memory, memory.fact) for memory in memories if memory.fact is not None}
+    async def _agreed(self, tenant: str, reading: Reading) -> Reading:
+        """The same, where each fact holds one value or many as its key does already, or as the first of them says; and
+        without what would take the place of something that is trusted more."""
+        keys = {memory.id: key_of(memory, memory.fact) for memory in reading.memories if memory.fact is not None}
         if not keys:
-            return [*memories]
+            return reading
         async with self._connections.system_transaction(tenant) as connection:
-            cursor = await connection.execute(_QUERIES["many"], {"keys": [*keys.values()]})
-            holds = {bytes(key): many for key, many in await cursor.fetchall()}
-        agreed: list[Memory] = []
-        for memory in memories:
+            cursor = await connection.execute(_QUERIES["keys"], {"keys": [*keys.values()]})
+            known = {bytes(row[0]): row[1:] for row in await cursor.fetchall()}
+        holds = {key: many for key, (many, _, _) in known.items()}
+        kept: list[Memory] = []
+        for memory in reading.memories:
             if (fact := memory.fact) is not None:
                 many = holds.setdefault(keys[memory.id], fact.many)
+                _, holding, trust = known.get(keys[memory.id], (many, None, None))
+                if not many and trust is not None and trust > memory.trust and holding != name_key(fact.object):
+                    continue
                 memory = replace(memory, fact=replace(fact, many=many))
-            agreed.append(memory)
-        return agreed
+            kept.append(memory)
+        return reading.only(kept, "outranked")
 
     def _entry(
         self, text: Text, reading: Reading, attempt: int, outcome: str, *, error: str | None = None

@@ -144,6 +144,18 @@ class Reading:
             dropped=dict(dropped),
         )
 
+    def only(self, kept: Sequence[Memory], why: str) -> Reading:
+        """With these of its memories; the others are dropped, by why."""
+        left = {memory.id for memory in kept}
+        pairs = zip(self.memories, self.quotations, strict=True)
+        dropped = Counter(self.dropped)
+        dropped[why] += len(self.memories) - len(kept)
+        return Reading(
+            memories=tuple(kept),
+            quotations=tuple(quotation for memory, quotation in pairs if memory.id in left),
+            dropped=dict(+dropped),
+        )
+
     def named(self, source: UUID, version: str) -> Reading:
         """With the ids that a reading of this source by this version always has."""
         given = enumerate(self.memories)

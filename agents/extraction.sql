@@ -64,10 +64,13 @@ WHERE t.tenant = current_tenant() AND t.id = ANY (%(ids)s)
 SELECT (SELECT count(*) FROM memory WHERE tenant = current_tenant() AND id = ANY (%(ids)s) AND status = 'live')
     + (SELECT count(*) FROM transcript WHERE tenant = current_tenant() AND id = ANY (%(ids)s))
 
--- many: What keys of facts say of themselves: whether they hold many values, as the first of each in good standing said.
-SELECT DISTINCT ON (key) key, many FROM fact
-WHERE tenant = current_tenant() AND key = ANY (%(keys)s) AND status NOT IN ('quarantined', 'withdrawn')
-ORDER BY key, recorded_at, id
+-- keys: What keys of facts say now: whether they hold many values, as the first of each in good standing said; what is
+-- trusted most of what holds, and how far.
+SELECT key, (array_agg(many ORDER BY recorded_at, id))[1],
+    (array_agg(object_key ORDER BY trust DESC) FILTER (WHERE status IN ('current', 'contested')))[1],
+    max(trust) FILTER (WHERE status IN ('current', 'contested'))
+FROM fact WHERE tenant = current_tenant() AND key = ANY (%(keys)s) AND status NOT IN ('quarantined', 'withdrawn')
+GROUP BY key
 
 -- extracted: It was read; whoever had it in hand at that attempt says so, and nobody else.
 UPDATE extraction SET state = 'extracted', kept = %(kept)s, dropped = %(dropped)s, error = NULL, held_until = NULL,

@@ -28,7 +28,7 @@ from ..infra.identity import Principal
 from ..infra.ids import derived_id
 from ..infra.sql import load_queries
 from ..memory_layers.execution import memories
-from ..memory_layers.knowledge.facts import key_of
+from ..memory_layers.knowledge.facts import key_of, name_key
 from ..memory_layers.promotion import (
     MARK,
     Candidate,
@@ -168,9 +168,14 @@ class Promote:
             return False
         memory = knowledge(verdict, given, derived_id(work.entry, "promote", *sorted(map(str, ids))), hour)
         if memory.fact is not None:
-            key = {"key": key_of(memory, memory.fact)}
-            row = await (await connection.execute(_QUERIES["holds_many"], key)).fetchone()
-            memory = replace(memory, fact=replace(memory.fact, many=row is not None and row[0]))
+            key = {"key": key_of(memory, memory.fact), "trust": memory.trust, "object": name_key(memory.fact.object)}
+            row = await (await connection.execute(_QUERIES["key"], key)).fetchone()
+            many, outranked = row or (False, False)
+            if outranked and not many:
+                batch.told["refused: outranked"] = 1
+                await self._look_away(batch, hour, work.entry, ids)
+                return False
+            memory = replace(memory, fact=replace(memory.fact, many=many))
         into = (await (await memories.send(connection, [memory], owed=[memory.id])).known())[memory.id]
         if self._words is not None and into == memory.id:
             await self._words.index_words(connection, [memory])
@@ -192,9 +197,12 @@ class Promote:
     async def _mark(self, work: Work, hour: Hour, ids: Sequence[UUID]) -> None:
         for start in range(0, len(ids), work.size):
             async with work.batch() as batch:
-                given = {"ids": list(ids[start : start + work.size]), "now": hour.now, "entry": work.entry}
-                rows = await (await batch.connection.execute(_QUERIES["judged"], given)).fetchall()
-                batch.flagged += len(rows)
+                await self._look_away(batch, hour, work.entry, ids[start : start + work.size])
+
+    async def _look_away(self, batch: Batch, hour: Hour, entry: UUID, ids: Sequence[UUID]) -> None:
+        """These stay episodes, until they are used or told again."""
+        given = {"ids": list(ids), "now": hour.now, "entry": entry}
+        batch.flagged += len(await (await batch.connection.execute(_QUERIES["judged"], given)).fetchall())
 
 
 def knowledge(verdict: Verdict, given: Sequence[Candidate], identifier: UUID, hour: Hour) -> Memory:

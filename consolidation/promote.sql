@@ -41,6 +41,9 @@ UPDATE memory SET judged_at = greatest(%(now)s, used_at, confirmed_at), consolid
 WHERE tenant = current_tenant() AND id = ANY (%(ids)s) AND status = 'live'
 RETURNING id
 
--- holds_many: Whether a key of facts holds many values, as its first one in good standing said; no row where it has none.
-SELECT many FROM fact WHERE tenant = current_tenant() AND key = %(key)s AND status NOT IN ('quarantined', 'withdrawn')
-ORDER BY recorded_at, id LIMIT 1
+-- key: What a key of facts says now: whether it holds many values, as the first in good standing said, and whether
+-- something else holds that is trusted more; no row where nothing was stated.
+SELECT (array_agg(many ORDER BY recorded_at, id))[1],
+    coalesce(bool_or(status IN ('current', 'contested') AND trust > %(trust)s::real AND object_key <> %(object)s), false)
+FROM fact WHERE tenant = current_tenant() AND key = %(key)s AND status NOT IN ('quarantined', 'withdrawn')
+GROUP BY key

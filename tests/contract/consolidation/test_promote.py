@@ -200,6 +200,22 @@ async def test_a_model_decides_and_the_entry_says_which_and_what_it_was_told(
     assert soup != rain
 
 
+async def test_a_fact_that_is_trusted_more_keeps_its_place_and_the_episode_stays_one(
+    tended: Tended, principal: Principal
+) -> None:
+    model = Scripted(
+        {}, decides(("KEEP", ["Maria"], {"as": "fact", "subject": "Maria", "predicate": "leads", "object": "sales"}))
+    )
+    judged = _with(tended, model)
+    await judged.layers.state(principal, "Maria", "leads", "platform", day=-40, source="user", trust=1.0)
+    [episode] = await told(judged, principal, "Maria leads sales now", times=6, source="agent", trust=0.5)
+    counts = (await judged.run(principal.tenant, "promote")).steps["promote"]
+    assert (counts.changed, counts.flagged, counts.told["refused: outranked"]) == (0, 1, 1)
+    assert await judged.statuses(principal, [episode]) == ["live"]
+    assert await of_kind(judged, principal.tenant, "fact") == ["Maria · leads · platform"]
+    assert (await judged.run(principal.tenant, "promote")).steps["promote"].examined == 0
+
+
 ANSWERS: list[tuple[Any, str]] = [
     ("I would keep them all!", "failed: no JSON"),
     ('{"decisions": [{"verdict": "KE', "failed: no JSON"),

@@ -338,6 +338,26 @@ async def test_a_fact_holds_one_value_or_many_as_its_key_does(reader: Reader) ->
     assert [memory.status for memory in await reader.derived()] == ["live"] * 3
 
 
+async def test_what_a_less_trusted_text_says_takes_the_place_of_nothing_that_is_trusted_more(reader: Reader) -> None:
+    said = facts(("The region", "is", "eu-north-1", "The region is eu-north-1"))
+    same = facts(("the region", "is", "EU-NORTH-1", "the region is EU-NORTH-1"))
+    other = facts(("The region", "is", "eu-mars-1", "The region is eu-mars-1"))
+    reader.model.answers = {"mars": other, "moon": same, "north": said}
+    await reader.keep("The region is eu-north-1, we decided.")
+    assert (await reader.run()).written == {"fact": 1}
+    await reader.keep("The region is eu-mars-1, says the tool.", source="tool", trust=0.7)
+    done = await reader.run()
+    assert (done.read, done.written, done.dropped, done.failed) == (1, {}, {"outranked": 1}, {})
+    await reader.keep("On the moon the region is EU-NORTH-1 as well.", source="tool", trust=0.7)
+    assert (await reader.run()).written == {"fact": 1}
+    texts = [memory.text for memory in await reader.derived() if memory.status == "live"]
+    assert texts == ["The region · is · eu-north-1"]
+    await reader.keep("The region is eu-mars-1, we decided anew.")
+    assert (await reader.run()).written == {"fact": 1}
+    texts = [memory.text for memory in await reader.derived() if memory.status == "live"]
+    assert texts == ["The region · is · eu-mars-1"]
+
+
 async def test_a_limit_is_kept_and_a_text_of_a_word_or_two_needs_no_model(reader: Reader) -> None:
     await reader.keep("ok", "sim, claro", *NEIGHBOURS[:2])
     assert (await reader.run(limit=3)).read == 1
