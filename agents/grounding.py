@@ -17,7 +17,7 @@ from ..memory_layers.execution.memories import folded
 
 Language = Literal["pt", "en"]
 
-SHARE = 0.5
+SHARE = 0.6
 """The part of a sentence's words that have to be the text's."""
 _TOKEN = re.compile(r"(?<![\w.,:/-])-\d+(?:[.,:/]\d+)*|\d+(?:[.,:/]\d+)*|[^\W\d]\w*[+#]*|[$€£¥%]")
 _BEGINNING = 4
@@ -48,34 +48,20 @@ _DENYING: dict[Language, re.Pattern[str]] = {
 }
 """What a quotation says no by, and the words of a claim that say it too."""
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?\n]?")
-_MARKS = {
-    language: frozenset(words.split())
-    for language, words in (
-        (
-            "pt",
-            "o os de da dos das na nos nas em um uma que nao para por com e eu voce ele ela meu minha seu sua foi"
-            " ser esta isso este esse mais mas como quando muito ja tem ao aos pelo pela se eles elas nos voces"
-            " aquilo lhe lo la",
-        ),
-        (
-            "en",
-            "the of and to in is it that for on with i you he she my your his her was be are this these but when"
-            " very have has had not we they at by from will would an or if me our us him them their its",
-        ),
-    )
-}
-_OPENERS = (
-    _MARKS["pt"]
-    | _MARKS["en"]
-    | {
-        word
-        for words in (
-            "user usuario usuaria client customer cliente agent agente assistant assistente always sempre never nunca",
-            "before antes after depois every each cada todo toda todos todas use usar",
-        )
-        for word in words.split()
-    }
-)
+_PRONOUNS = """
+o os a as um uma de do da dos das em no na nos nas e eu voce voces ele ela eles elas meu minha seu sua nosso nossa
+isso isto esse essa este esta esses essas aquilo lhe the an of to in and i me my mine you your he him his she her it
+its we us our they them their this that these those
+"""
+_BEGIN = """
+que nao para por com foi ser mais mas como quando muito ja tem ao aos pelo pela se houve ha alguem antes depois cada
+todo toda todos todas use usar sempre nunca usuario usuaria cliente agente assistente is for on with was be are but
+very have has had not at by from will would or if when there some someone before after every each always never user
+client customer agent assistant
+"""
+_EMPTY = frozenset(_PRONOUNS.split())
+"""Words that stand for something else, or for nothing by themselves."""
+_OPENERS = _EMPTY | frozenset(_BEGIN.split())
 """Words that a sentence may begin with though the text does not have them; any other first word may be a name."""
 
 
@@ -124,8 +110,8 @@ def asks(text: str, quotation: str) -> bool:
 
 
 def tells(name: str) -> bool:
-    """Whether a name is more than small words: not he, it, we, você."""
-    return any(token not in _MARKS["pt"] and token not in _MARKS["en"] for token in tokens(name).split())
+    """Whether a name is more than words that stand for another: not he, it, we, você, and no article alone."""
+    return any(token not in _EMPTY for token in tokens(name).split())
 
 
 def language_for(text: str) -> Language:
