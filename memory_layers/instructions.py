@@ -45,22 +45,25 @@ _INVISIBLE = re.compile(
 )
 _TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
 _SPLIT = re.compile("[A-Za-zÀ-ÿ][\u200b\u200c\u2060\ufeff]+(?=[A-Za-zÀ-ÿ])")
-_SPACED = re.compile(r"(?<!\w)\w(?:[ ._*-]\w){4,}(?!\w)")
-_LETTERS = re.compile(r"(?<!\w)\w(?:[ ._*-]\w)+(?!\w)")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){12,}(?![0-9a-fA-F])")
+_SPACED = re.compile(r"(?<!\w)\w([ ._*-])\w(?:\1\w){3,}(?!\w)")
+_LETTERS = re.compile(r"(?<!\w)\w([ ._*-])\w(?:\1\w)*(?!\w)")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}")
+_HEX = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){12,}(?![0-9a-fA-F])")
 _URL_SAFE = str.maketrans("-_", "+/")
 _BACKWARDS = ("snoitcurtsni", "tpmorp", "seocurtsni", "sezirterid")
 _WORD = re.compile(r"[\w-]+")
-_MIXED = re.compile(r"(?<![\w@$])(?=[\w@$]{0,30}[a-z])(?=[\w@$]{0,30}[013457@$])[a-z013457@$]{4,30}")
+_BESIDE = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
+_MIXED = re.compile(r"(?<![\w@$])(?=[\w@$]{0,30}[a-z])(?=[\w@$]{0,30}[013457@$])[a-z013457@$]{2,30}")
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _LOOKALIKE = str.maketrans("аеорсухіјѕԁһԛԝαεοριυνκτ", "aeopcyxijsdhqwaeopiuvkt")
 _LATIN = re.compile(r"[a-z]")
 _OTHER = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
+_QUOTED = re.compile("[\"“«']")
 _MENTIONED = re.compile(
     r"\b(?:prompt injection|injections?|jailbreaks?|phrases?|blocked|filters?|filtered|detect\w*|attack\w*|red team"
     r"|such as|for example|e\.g\.|malicious|injec(?:ao|oes)|frases?|barrou|bloque\w+|filtros?|detec\w+|ataques?"
-    r"|atacantes?|malicios\w+|por exemplo|algo como)\b[^.!?¶]{0,120}?([\"“«][^\"”»]{1,120}[\"”»])"
+    r"|atacantes?|malicios\w+|por exemplo|algo como)"
+    r"\b[^.!?¶]{0,120}?([\"“«][^\"”»]{1,120}[\"”»]|(?<!\w)'[^']{1,120}'(?!\w))"
 )
 
 
@@ -79,7 +82,7 @@ def _counts(text: str, enough: int) -> bool:
 
 
 def _enough(plain: str, enough: int) -> bool:
-    if '"' in plain or "“" in plain or "«" in plain:
+    if _QUOTED.search(plain):
         plain = _MENTIONED.sub(_without_quotation, plain)
     words = {*_WORD.findall(plain)}
     found: list[tuple[int, int, int]] = []
@@ -167,7 +170,7 @@ def _views(plain: str) -> Iterator[str]:
         latin = _WORD.sub(_latin, plain)
         if latin != plain:
             yield latin
-    if _MIXED.search(plain):
+    if _BESIDE.search(plain):
         yield _MIXED.sub(lambda match: match[0].translate(_DIGITS), plain)
     if any(word in plain for word in _BACKWARDS):
         yield plain[::-1]
