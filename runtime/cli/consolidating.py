@@ -32,6 +32,7 @@ async def consolidate(frame: Frame, steps: Sequence[str], *, dry_run: bool, all_
         (name, *map(_number, (each.examined, each.changed, each.skipped, each.flagged))) for name, each in sums.items()
     ]
     show(table("step", "examined", "changed", "skipped", "marked", rows=rows))
+    say(*(f"{name}: {_more(each)}" for name, each in sums.items() if each.told))
     if dry_run:
         say("nothing was changed: this was a dry run")
     else:
@@ -45,6 +46,13 @@ async def _tenants(runtime: Runtime, *, all_tenants: bool) -> list[str]:
 
 def _told(report: Report) -> str:
     return f"tenant {report.tenant!r}: ledger entry {report.entry}"
+
+
+def _more(counts: Counts) -> str:
+    """What else a step has to say, numbers as they are counted and words under their names."""
+    return ", ".join(
+        f"{_number(told)} {name}" if isinstance(told, int) else f"{name} {told}" for name, told in counts.told.items()
+    )
 
 
 def _number(count: int) -> str:
