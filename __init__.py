@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from .infra.errors import EffectUncertain, LousaError, Stale
     from .infra.identity import Principal
     from .memory_layers.conversation.board import Conflict, Written
+    from .memory_layers.conversation.summaries import Summary, Topic
+    from .memory_layers.conversation.window import Turn
     from .memory_layers.records import Fact, Hit, Memory, MemoryKind, Recall, Scope
     from .memory_layers.validators import Ruling
     from .runtime.app import Runtime, open
@@ -45,6 +47,8 @@ _HOME = {
     "infra.errors": ("EffectUncertain", "LousaError", "Stale"),
     "infra.identity": ("Principal",),
     "memory_layers.conversation.board": ("Conflict", "Written"),
+    "memory_layers.conversation.summaries": ("Summary", "Topic"),
+    "memory_layers.conversation.window": ("Turn",),
     "memory_layers.records": ("Fact", "Hit", "Memory", "MemoryKind", "Recall", "Scope"),
     "memory_layers.validators": ("Ruling",),
     "runtime.app": ("Runtime", "open"),
@@ -55,7 +59,8 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "Accept", "Conflict", "Critic", "Desk", "EffectUncertain", "Escalate", "Fact", "Failure", "Finding", "Hit",
     "LousaError", "Memory", "MemoryKind", "Outcome", "Outcomes", "Pipeline", "Planner", "Principal", "Recall",
-    "Reject", "Result", "Revise", "Ruling", "Runtime", "Scope", "Skipped", "Stale", "Task", "Worker", "Written", "open",
+    "Reject", "Result", "Revise", "Ruling", "Runtime", "Scope", "Skipped", "Stale", "Summary", "Task", "Topic", "Turn",
+    "Worker", "Written", "open",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

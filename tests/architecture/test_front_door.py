@@ -10,7 +10,8 @@ import lousa
 GUESTS = {
     "Accept", "Conflict", "Critic", "Desk", "EffectUncertain", "Escalate", "Fact", "Failure", "Finding", "Hit",
     "LousaError", "Memory", "MemoryKind", "Outcome", "Outcomes", "Pipeline", "Planner", "Principal", "Recall",
-    "Reject", "Result", "Revise", "Ruling", "Runtime", "Scope", "Skipped", "Stale", "Task", "Worker", "Written", "open",
+    "Reject", "Result", "Revise", "Ruling", "Runtime", "Scope", "Skipped", "Stale", "Summary", "Task", "Topic", "Turn",
+    "Worker", "Written", "open",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import lousa
 import pytest
-from lousa import Desk, Runtime, Stale, Task
+from lousa import Desk, Runtime, Stale, Summary, Task, Turn
 from lousa.agents.conversation import Conversation
 from lousa.agents.services import Services
 from lousa.agents.summarise import Plan
@@ -22,8 +22,7 @@ from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.errors import BadInput, SettingsError
 from lousa.memory_layers.conversation.keys import window_keys
 from lousa.memory_layers.conversation.operations import Operations
-from lousa.memory_layers.conversation.summaries import Summaries, Summary
-from lousa.memory_layers.conversation.window import Turn
+from lousa.memory_layers.conversation.summaries import Summaries
 
 from .test_pipeline_desk import at_a_desk
 
@@ -99,6 +98,21 @@ async def test_an_attempt_that_was_overtaken_reads_the_summary_and_makes_none(ru
         assert not await stale.summary() and await stale.topics() == []
         assert (await conversation(runtime.services, desk).summary()).count == 4
         assert (await stale.summary()).count == 4
+
+    await at_a_desk(runtime, talk)
+
+
+async def test_a_summary_shows_nothing_of_another_session_or_tenant(runtime: Runtime) -> None:
+    async def talk(desk: Desk, task: Task) -> None:
+        await said(conversation(runtime.services, desk), 12)
+        ours = await conversation(runtime.services, desk).summary()
+        first = (await desk.window.earlier())[0]
+        who = desk.principal
+        for stranger in (replace(who, session=f"{who.session}2"), replace(who, tenant=f"{who.tenant}2")):
+            window = Conversation(runtime.services, stranger, operations=Operations(None), plan=SMALL)
+            assert ours and not await window.summary() and await window.topics() == []
+            assert await window.after(ours) == await window.after(Summary()) == await window.earlier() == []
+            assert await window.earlier(9, before=first) == [] and await window.last(9) == []
 
     await at_a_desk(runtime, talk)
 
