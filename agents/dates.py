@@ -12,78 +12,14 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from ..memory_layers.calendar_words import DAYS, MONTHS, NUMBERS, UNITS, either
 from ..memory_layers.execution.memories import folded
 
 Span = tuple[date, date]
 """The first and the last day."""
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "janeiro january jan",
-            "fevereiro february fev feb",
-            "marco march mar",
-            "abril april abr apr",
-            "maio may mai",
-            "junho june jun",
-            "julho july jul",
-            "agosto august ago aug",
-            "setembro september set sep sept",
-            "outubro october out oct",
-            "novembro november nov",
-            "dezembro december dez dec",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-_DAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "segunda monday",
-            "terca tuesday",
-            "quarta wednesday",
-            "quinta thursday",
-            "sexta friday",
-            "sabado saturday",
-            "domingo sunday",
-        )
-    )
-    for name in names.split()
-}
-_NUMBERS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "um uma one a an",
-            "dois duas two",
-            "tres three",
-            "quatro four",
-            "cinco five",
-            "seis six",
-            "sete seven",
-            "oito eight",
-            "nove nine",
-            "dez ten",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-_UNITS = {
-    name: unit
-    for unit, names in {
-        "day": "dia dias day days",
-        "week": "semana semanas week weeks",
-        "month": "mes meses month months",
-        "year": "ano anos year years",
-    }.items()
-    for name in names.split()
-}
-_MONTH, _DAY, _UNIT = ("|".join(sorted(names, key=len, reverse=True)) for names in (_MONTHS, _DAYS, _UNITS))
-_COUNT = r"\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_MONTH, _DAY, _UNIT = either(MONTHS), either(DAYS), either(UNITS)
+_COUNT = rf"\d{{1,3}}|{either(NUMBERS)}"
 _NEAR = {
     "anteontem": -2,
     "day before yesterday": -2,
@@ -157,7 +93,7 @@ def _written(plain: str, said_on: date, *, day_first: bool) -> Iterator[Span]:
             if month is None:
                 yield from _given(_span(int(found["year"]), None, None))
                 continue
-            ways = [(_MONTHS[month] if month in _MONTHS else int(month), int(day) if day else None)]
+            ways = [(MONTHS[month] if month in MONTHS else int(month), int(day) if day else None)]
             if "either" in told and not day_first:
                 ways.append((int(found["day"]), int(month)))
             for full in _years(told.get("year") or "", said_on):
@@ -173,17 +109,17 @@ def _near(plain: str, said_on: date) -> Iterator[Span]:
     for pattern, sign in ((_AGO, -1), (_AHEAD, 1)):
         for found in pattern.finditer(plain):
             told = found["n"] or found["ha"]
-            unit = _UNITS[found["unit"] or found["unidade"]]
-            yield from _given(_moved(said_on, unit, sign * (int(told) if told.isdigit() else _NUMBERS[told])))
+            unit = UNITS[found["unit"] or found["unidade"]]
+            yield from _given(_moved(said_on, unit, sign * (int(told) if told.isdigit() else NUMBERS[told])))
             if unit == "week":
-                days = sign * 7 * (int(told) if told.isdigit() else _NUMBERS[told])
+                days = sign * 7 * (int(told) if told.isdigit() else NUMBERS[told])
                 yield from _given(_moved(said_on, "day", days))
     for step, pattern in _NEXT:
         for found in re.finditer(rf"\b(?:{pattern.format(unit=_UNIT)})\b", plain):
             unit = next(named for named in found.groups() if named)
-            yield from _given(_moved(said_on, _UNITS[unit], step))
+            yield from _given(_moved(said_on, UNITS[unit], step))
     for name in re.findall(rf"\b({_DAY})\b", plain):
-        ahead = (_DAYS[name] - said_on.weekday()) % 7
+        ahead = (DAYS[name] - said_on.weekday()) % 7
         for days in {ahead, ahead - 7, 7 if ahead == 0 else ahead + 7}:
             yield from _given(_moved(said_on, "day", days))
 

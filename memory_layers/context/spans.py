@@ -16,79 +16,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ..calendar_words import DAYS, MONTHS, NUMBERS, UNITS
 from ..execution.memories import folded
 
 _YEARS_BACK = 6
 _DAY = timedelta(days=1)
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan janeiro",
-            "february feb fevereiro fev",
-            "march mar marco",
-            "april apr abril abr",
-            "may maio mai",
-            "june jun junho",
-            "july jul julho",
-            "august aug agosto ago",
-            "september sept sep setembro set",
-            "october oct outubro out",
-            "november nov novembro",
-            "december dec dezembro dez",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_DAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "monday segunda",
-            "tuesday terca",
-            "wednesday quarta",
-            "thursday quinta",
-            "friday sexta",
-            "saturday sabado",
-            "sunday domingo",
-        )
-    )
-    for name in names.split()
-}
-_NUMBERS = {
-    name: number
-    for number, names in {
-        1: "a an one um uma",
-        2: "two dois duas",
-        3: "three tres",
-        4: "four quatro",
-        5: "five cinco",
-        6: "six seis",
-        7: "seven sete",
-        8: "eight oito",
-        9: "nine nove",
-        10: "ten dez",
-    }.items()
-    for name in names.split()
-}
-_UNITS = {
-    **dict.fromkeys(("day", "days", "dia", "dias"), "day"),
-    **dict.fromkeys(("week", "weeks", "semana", "semanas"), "week"),
-    **dict.fromkeys(("month", "months", "mes", "meses"), "month"),
-    **dict.fromkeys(("year", "years", "ano", "anos"), "year"),
-}
-
-_MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
+_MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
 # What is also another word (may, march, mar, set, out, dez, mai, ago) is a month only beside a day, a year or an `in`.
 _PLAIN = (
-    "(?P<month>" + "|".join(n for n in sorted(_MONTHS, key=len, reverse=True) if len(n) > 5 or n == "abril") + r")\b"
+    "(?P<month>" + "|".join(n for n in sorted(MONTHS, key=len, reverse=True) if len(n) > 5 or n == "abril") + r")\b"
 )
 _YEAR = r"(?P<year>(?:19|20)\d\d)\b"
-_COUNT = r"(?P<count>\d{1,3}|" + "|".join(_NUMBERS) + ")"
-_UNIT = "(?P<unit>" + "|".join(sorted(_UNITS, key=len, reverse=True)) + r")\b"
-_WEEKDAY = "(?P<weekday>" + "|".join(_DAYS) + r")(?:-feira)?\b"
+_COUNT = r"(?P<count>\d{1,3}|" + "|".join(NUMBERS) + ")"
+_UNIT = "(?P<unit>" + "|".join(sorted(UNITS, key=len, reverse=True)) + r")\b"
+_WEEKDAY = "(?P<weekday>" + "|".join(DAYS) + r")(?:-feira)?\b"
 _LAST_PT, _THIS_PT = r"(?:passad[oa]|anterior)", r"(?:n?est[ea]|dest[ea])"
 
 
@@ -125,7 +67,7 @@ def _years(match: re.Match[str], today: datetime) -> Iterator[int]:
 def _day(match: re.Match[str], today: datetime) -> Iterator[Span]:
     for year in _years(match, today):
         day, month = int(match["day"]), match["month"]
-        number = int(month) if month.isdigit() else _MONTHS[month]
+        number = int(month) if month.isdigit() else MONTHS[month]
         if number > 12:
             day, number = number, day
         begin = datetime(year, number, day, tzinfo=UTC)
@@ -134,7 +76,7 @@ def _day(match: re.Match[str], today: datetime) -> Iterator[Span]:
 
 def _month(match: re.Match[str], today: datetime) -> Iterator[Span]:
     for year in _years(match, today):
-        yield _month_of(year, _MONTHS[match["month"]])
+        yield _month_of(year, MONTHS[match["month"]])
 
 
 def _month_of(year: int, month: int) -> Span:
@@ -148,8 +90,8 @@ def _year(match: re.Match[str], _today: datetime) -> Iterator[Span]:
 
 def _ago(match: re.Match[str], today: datetime) -> Iterator[Span]:
     """So long ago, give or take what one says roundly."""
-    count, unit = match["count"], _UNITS[match["unit"]]
-    yield _back(today, int(count) if count.isdigit() else _NUMBERS[count], unit)
+    count, unit = match["count"], UNITS[match["unit"]]
+    yield _back(today, int(count) if count.isdigit() else NUMBERS[count], unit)
 
 
 def _back(today: datetime, count: int, unit: str) -> Span:
@@ -166,13 +108,13 @@ def _back(today: datetime, count: int, unit: str) -> Span:
 
 def _weekday(match: re.Match[str], today: datetime) -> Iterator[Span]:
     """The last one before today."""
-    day = today - ((today.weekday() - _DAYS[match["weekday"]] - 1) % 7 + 1) * _DAY
+    day = today - ((today.weekday() - DAYS[match["weekday"]] - 1) % 7 + 1) * _DAY
     yield Span(day, day + _DAY)
 
 
 def _counted(count: int) -> Callable[[re.Match[str], datetime], Iterator[Span]]:
     def meant(match: re.Match[str], today: datetime) -> Iterator[Span]:
-        yield _back(today, count, _UNITS[match.groupdict().get("unit") or "day"])
+        yield _back(today, count, UNITS[match.groupdict().get("unit") or "day"])
 
     return meant
 
