@@ -166,6 +166,9 @@ class Standing:
     async def _uphold(
         self, connection: Connection, principal: Principal, memory: Memory, reason: str, operation: UUID
     ) -> Outcome:
+        cursor = await connection.execute(QUERIES["equal_live"], {"id": memory.id})
+        if (equal := await cursor.fetchone()) is not None:
+            return Outcome(id=equal[0], state="duplicate")
         parameters = {"id": memory.id, "now": self._clock.now()}
         cursor = await connection.execute(TRUTH["uphold"], parameters)
         if await cursor.fetchone() is None:

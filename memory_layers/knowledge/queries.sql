@@ -29,10 +29,12 @@ UPDATE fact SET status = new.status, valid_to = new.valid_to, superseded_by = ne
 FROM json_to_recordset(%(rows)s) AS new (id uuid, status text, valid_to timestamptz, by uuid)
 WHERE fact.id = new.id
 
--- settle_memories: The record's view of it.
+-- settle_memories: The record's view of it. What is superseded was confirmed by what still counts for it alone; what holds may
+-- have been confirmed by a curator besides.
 UPDATE memory SET status = new.memory_status, valid_from = new.valid_from, valid_to = new.valid_to,
     superseded_by = new.by, confirmations = new.confirmations,
-    confirmed_at = greatest(memory.confirmed_at, new.confirmed_at)
+    confirmed_at = greatest(CASE new.memory_status WHEN 'superseded' THEN memory.recorded_at ELSE memory.confirmed_at END,
+                            new.confirmed_at)
 FROM json_to_recordset(%(rows)s) AS new (id uuid, memory_status text, valid_from timestamptz, valid_to timestamptz,
      by uuid, confirmations integer, confirmed_at timestamptz)
 WHERE memory.id = new.id AND memory.status <> 'withdrawn'

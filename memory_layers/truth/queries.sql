@@ -91,13 +91,16 @@ SELECT id, superseded_why FROM memory
 WHERE tenant = current_tenant() AND superseded_by = %(id)s AND superseded_why IS NOT NULL
 ORDER BY id LIMIT 1000
 
--- revive: What had given way to memories that are withdrawn holds again, unless an equal one does by now.
-UPDATE memory AS old SET status = 'live', superseded_by = NULL, superseded_why = NULL, superseded_of = NULL, valid_to = NULL
-WHERE old.tenant = current_tenant() AND old.superseded_by = ANY (%(ids)s) AND old.superseded_why IS NOT NULL
-  AND old.status = 'superseded'
-  AND NOT EXISTS (SELECT FROM memory AS live WHERE live.tenant = old.tenant AND live.content_key = old.content_key
+-- revive: What had given way to memories that are withdrawn holds again, of equal ones the last, unless one does by now.
+UPDATE memory AS gone SET status = 'live', superseded_by = NULL, superseded_why = NULL, superseded_of = NULL, valid_to = NULL
+WHERE gone.tenant = current_tenant() AND gone.superseded_by = ANY (%(ids)s) AND gone.superseded_why IS NOT NULL
+  AND gone.status = 'superseded'
+  AND NOT EXISTS (SELECT FROM memory AS live WHERE live.tenant = gone.tenant AND live.content_key = gone.content_key
                   AND live.status = 'live')
-RETURNING old.id
+  AND NOT EXISTS (SELECT FROM memory AS twin WHERE twin.tenant = gone.tenant AND twin.content_key = gone.content_key
+                  AND twin.superseded_by = ANY (%(ids)s) AND twin.superseded_why IS NOT NULL
+                  AND twin.status = 'superseded' AND twin.id > gone.id)
+RETURNING gone.id
 
 -- uphold: A curator says that this one holds; from now on only what is told later may take its place.
 UPDATE memory SET status = 'live', superseded_by = NULL, superseded_why = NULL, superseded_of = NULL, valid_to = NULL,

@@ -179,6 +179,19 @@ async def test_without_what_took_its_place_the_older_one_holds_again(path: Write
     await eventually(embedded, within=30)
 
 
+async def test_of_equal_texts_that_gave_way_one_holds_again(path: WritePath, principal: Principal) -> None:
+    await tell(path, principal, OLD)
+    await tell(path, principal, EPISODE, 3)
+    new = await tell(path, principal, NEW, 30)
+    await tell(path, principal, EPISODE, 40)
+    await path.router.forget(principal, new.id, "it was a mistake", new_id())
+    async with path.connections.system_transaction(principal.tenant) as connection:
+        cursor = await connection.execute(
+            "SELECT status FROM memory WHERE tenant = %s AND text = %s", (principal.tenant, EPISODE)
+        )
+        assert sorted(row[0] for row in await cursor.fetchall()) == ["live", "superseded"]
+
+
 async def test_a_curator_upholds_what_gave_way_until_something_is_told_later(
     path: WritePath, principal: Principal
 ) -> None:
