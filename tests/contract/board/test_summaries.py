@@ -143,6 +143,30 @@ async def test_a_call_is_told_in_the_same_part_as_its_result(session: Session) -
         assert {call for turn in inside for call in turn.calls} == {turn.answers for turn in inside} - {None}
 
 
+async def test_one_at_a_time_may_ask_a_model_and_a_failure_makes_all_wait(session: Session) -> None:
+    kept, hour = session.summaries, timedelta(hours=1)
+    assert (await kept.lease("one", hour)).leased and (await kept.lease("one", hour)).leased
+    assert not (await kept.lease("two", hour)).leased
+    await kept.release("two")
+    state = await kept.lease("two", hour)
+    assert not state.leased and state.may
+    await kept.failed(state, "one", "late", bad=False, pause=hour)
+    await kept.failed(state, "one", "refusal", bad=True, pause=hour)
+    state = await kept.lease("two", hour)
+    assert state.leased and not state.may
+    assert (state.summary.failures, state.summary.failed, state.bad) == (2, "refusal", 1)
+    await kept.release("two")
+    state = await kept.lease("three", hour)
+    assert state.leased
+    assert await kept.replace(state, "three", Summary(language="pt"), [])
+    state = await kept.read()
+    assert (state.may, state.bad, state.summary.failures, state.summary.language) == (True, 0, 2, "pt")
+    await kept.failed(replace(state, version="0"), "three", "late", bad=False)
+    assert (await kept.read()).summary.failures == 2
+    await kept.drop()
+    assert (await kept.read()).summary == Summary()
+
+
 async def test_a_summary_that_its_server_lost_is_made_anew(session: Session) -> None:
     session.talk(20)
     before = (await session.summariser().update()).summary

@@ -9,9 +9,16 @@ from typing import Any
 
 import pytest
 from lousa.agents.summarise import BY_EXTRACT, TRIES
+from lousa.infra.embedded.supervisor import Endpoints
 from lousa.memory_layers.conversation.summaries import Summary
 from scripted import Talking
 from sessions import SMALL, Session, minutes, until
+
+
+@pytest.fixture(scope="session")
+def redis_url(servers: Endpoints) -> str:
+    """One kind of Redis is enough here: what a model does is the same on all."""
+    return servers.redis_url
 
 
 @pytest.fixture
