@@ -35,6 +35,7 @@ from ..infra.identity import Principal
 from ..infra.retry import retrying
 from ..infra.settings import Settings
 from . import fencing, guard
+from .ageing import named
 from .auditing import BoardAudit
 from .commit import Along, Committer, Outcome, Write, owed
 from .context.outside import OutsideContextLayer, ReadBack
@@ -86,7 +87,7 @@ class Router:
         self._validators = validators or Validators(deadline=settings.deadline)
         self._patience = settings.deadline * 2.5
         """How long a write-through waits for a ledger that is away, before it is refused."""
-        examines = settings.truth and settings.ageing == "lousa"
+        examines = settings.truth and named(settings.ageing).restates
         self._committer = Committer(policy=policy, words=context, facts=knowledge, examines=examines)
         self._brake = Brake(Marks.of(settings))
         self._lookout = Lookout(connections, self._brake.marks)

@@ -274,8 +274,6 @@ async def _assemble(
     context = context_layer(connections, embedding.load(settings.embedder), settings.vector_url)
     await context.start(stack)
     ageing = named(settings.ageing)
-    if not ageing.restates:
-        settings = settings.model_copy(update={"truth": False})
     knowledge = knowledge_layer(
         connections, settings.graph_url, clock=clock, deadline=settings.deadline, retires=ageing.retires
     )
