@@ -34,7 +34,7 @@ from ..memory_layers.conversation.scratchpad import Scratchpad
 from ..memory_layers.receipts import Receipt
 from ..memory_layers.records import Json
 from .contract import Task
-from .conversation import Conversation
+from .conversation import MOST_TURNS, Conversation
 from .effects import Deed, Outside
 from .remembering import Remembering
 
@@ -128,6 +128,8 @@ class Desk(Remembering):
             self.window.last(turns),
             self.window.summary(update=self._services.model is None),
         )
+        # After an hour of silence the window is empty, and the conversation goes on where it ended all the same.
+        said = said or await self.window.after(before, most=min(turns, MOST_TURNS))
         return pack(
             [*rules, *known], said, budget=budget, language=language, counter=counter, summary=before.text, cite=cite
         )

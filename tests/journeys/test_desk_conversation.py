@@ -210,6 +210,11 @@ async def test_a_context_has_what_was_said_before_its_last_turns_without_a_gap(r
         summary = await desk.window.summary(update=False)
         assert summary.count == 50 and summary.text and all(line in text for line in summary.text.splitlines())
         last = {turn.id for turn in await desk.window.last(20)}
-        assert {turn.id for turn in await desk.window.after(summary)} <= last
+        after = await desk.window.after(summary)
+        assert {turn.id for turn in after} <= last
+        keys = window_keys(desk.principal.tenant, desk.principal.session)
+        await runtime.services.connections.redis.delete(*keys)  # as an hour of silence does
+        text = str(await desk.context("quais bombas?", 4_000, language="pt"))
+        assert all(turn.text in text for turn in after)
 
     await at_a_desk(runtime, talk)
