@@ -21,7 +21,7 @@ from lousa.infra.migrate import migrate
 from lousa.memory_layers.conversation.opening import open_board
 from servers import pgbouncer, postgres
 
-pytest_plugins = ["neo4j_server", "elsewhere"]
+pytest_plugins = ["neo4j_server", "elsewhere", "letters"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # A run in the background of a script inherits a deaf ear for Ctrl-C, and would hand it on to what it tests.

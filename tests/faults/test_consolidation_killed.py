@@ -77,6 +77,7 @@ async def asked(connections: Connections, tenant: str, query: str) -> list[tuple
         return await (await connection.execute(query.encode())).fetchall()
 
 
+@pytest.mark.usefixtures("to_the_letter")
 async def test_a_leader_that_is_killed_again_and_again_is_followed_to_the_same_end(
     connections: Connections, servers: Endpoints, principal: Principal, due: None
 ) -> None:

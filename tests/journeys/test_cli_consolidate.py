@@ -38,11 +38,14 @@ def months_pass(servers: Endpoints) -> Callable[[str], None]:
     return older
 
 
+@pytest.mark.usefixtures("to_the_letter")
 def test_a_dry_run_says_what_the_run_then_does(lousa: Lousa, months_pass: Callable[[str], None]) -> None:
-    price = lousa("remember", "o preço da Acme é 10", "--json").json["id"]
+    price = lousa("remember", "o preço da Acme é 10", "--source", "agent", "--json").json["id"]
     lousa("remember", "a Acme é de Recife", "--json")
     lousa("remember", "A Acme é de Recife.", "--json")
-    episode = lousa("remember", "Ana asked for a discount", "--kind", "episodic", "--json").json["id"]
+    episode = lousa("remember", "Ana asked for a discount", "--kind", "episodic", "--source", "agent", "--json").json[
+        "id"
+    ]
     months_pass(price)
     months_pass(episode)
     dry = lousa("consolidate", "--dry-run", "--json")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from lousa.infra.identity import Principal
 from lousa.infra.settings import Settings
 from lousa.memory_layers.conversation.feed import Feed
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 DAY = timedelta(days=1)
 
 
+@pytest.mark.usefixtures("to_the_letter")
 async def test_a_run_beside_writers_recalls_and_another_run_loses_nothing(tended: Tended, principal: Principal) -> None:
     old = [tended.aged(principal, f"an old word {number}", 91 * DAY) for number in range(40)]
     equal = [

@@ -21,6 +21,7 @@ from lousa.memory_layers.records import Fact, MemoryKind
 if TYPE_CHECKING:
     from .conftest import Tended
 
+pytestmark = pytest.mark.usefixtures("to_the_letter")
 DAY = timedelta(days=1)
 MEMORIES = ("memory", "memory_words", "debt", "fact")
 
