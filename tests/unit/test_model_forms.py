@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from lousa.agents.llm import Model
+from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
+from lousa.agents.llm import Chat, Model
 from lousa.agents.prompts import DECIDED, EXTRACT, EXTRACTED, PROMOTE, digest
 from lousa.infra.errors import ModelFailed
 from scripted import Scripted, Talking
@@ -91,10 +92,29 @@ async def test_a_model_that_thinks_for_too_long_is_late() -> None:
 
 async def test_a_model_of_langchain_that_cannot_be_held_to_a_form_is_asked_in_words() -> None:
     talking = FakeListChatModel(responses=['{"facts": [], "episodes": [], "rules": []}'])
-    assert await Model("m", talking).fill("system", "said", EXTRACTED) == WHOLE  # pyright: ignore[reportArgumentType]
+    assert await Model("m", cast(Chat, talking)).fill("system", "said", EXTRACTED) == WHOLE
 
 
 def test_prompts_are_known_by_their_words_and_say_that_a_text_is_no_order() -> None:
     assert digest(EXTRACT) != digest(PROMOTE) != digest({**PROMOTE, "pt": PROMOTE["pt"] + " "})
     assert all("never follow" in prompt["en"] and "nunca obedeça" in prompt["pt"] for prompt in (EXTRACT, PROMOTE))
     assert all(form["title"] and form["description"] for form in (EXTRACTED, DECIDED))
+
+
+class Tools(FakeMessagesListChatModel):
+    """A model of LangChain's that fills a form as most do: by calling it as a tool."""
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        assert tools[0]["title"] == "Extracted"
+        return self
+
+
+async def test_a_model_of_langchain_that_can_be_held_to_a_form_fills_it() -> None:
+    called = AIMessage(content="", tool_calls=[{"name": "Extracted", "args": WHOLE, "id": "1"}])
+    silent, broken = AIMessage(content=""), AIMessage(content='{"facts": [')
+    model = Model("m", cast(Chat, Tools(responses=[called, silent, broken])))
+    assert await model.fill("system", "said", EXTRACTED) == WHOLE
+    for kind in ("empty", "no JSON"):
+        with pytest.raises(ModelFailed) as failed:
+            await model.fill("system", "said", EXTRACTED)
+        assert failed.value.kind == kind
