@@ -89,19 +89,19 @@ class Weights:
 
 
 LIKENESS = Weights(
-    words=0,
-    graph=0,
-    before=0,
-    behind=0,
-    second=0,
-    answer=0,
-    asking=0,
-    speaker=0,
-    time=0,
-    first=0,
-    name=0,
-    added=0,
-    distrust=0,
+    words=0.0,
+    graph=0.0,
+    before=0.0,
+    behind=0.0,
+    second=0.0,
+    answer=0.0,
+    asking=0.0,
+    speaker=0.0,
+    time=0.0,
+    first=0.0,
+    name=0.0,
+    added=0.0,
+    distrust=0.0,
 )
 """Nothing but how alike texts are: the simplest way there is, to compare with."""
 

@@ -80,9 +80,7 @@ class Router:
     ) -> None:
         self.echoes = Echoes()
         """What sessions of this process were told lately, by whoever recalls for them."""
-        self._connections = connections
-        self._policy = policy
-        self._clock = clock
+        self._connections, self._policy, self._clock = connections, policy, clock
         self._deadline = settings.deadline
         self._validators = validators or Validators(deadline=settings.deadline)
         self._patience = settings.deadline * 2.5
