@@ -39,8 +39,8 @@ class Settings(BaseSettings):
     """Where the knowledge graph is read: `neo4j://…`; without it in Postgres."""
     redis_fsync: Literal["always", "everysec"] = "always"
     """How the embedded Valkey syncs; `everysec` is faster and may lose its last second."""
-    embedder: str = "e5"
-    """`e5`, `use`, or `module:factory` of any LangChain Embeddings."""
+    embedder: str = "e5+use"
+    """`e5+use`, `e5`, `use`, or `module:factory` of any LangChain Embeddings."""
     model: str | None = None
     """`module:factory` of any LangChain chat model; without it everything is done without one."""
     ageing: Literal["lousa", "naive", "keyed", "decay", "tiers"] = "lousa"

@@ -248,6 +248,7 @@ def _e5() -> _Encode:
         most = _QUERY_TOKENS if query else _DOCUMENT_TOKENS
         return model.encode([beginning(text, most) for text in texts], is_query=query)
 
+    model.encode(["Lousa"], is_query=True)  # loads what it would load with the first text, which has a deadline
     return encode
 
 
@@ -256,6 +257,7 @@ def _use() -> _Encode:
 
     # By itself the library under numpy takes every core and waits for the slowest: two thirds of the time, for nothing.
     model = cast(_USE, USE(threads=1))
+    model.encode(["Lousa"])  # loads what it would load with the first text, which has a deadline
     return lambda texts, _query: model.encode(list(texts))
 
 

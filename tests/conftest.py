@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import tempfile
 import threading
@@ -26,6 +27,10 @@ pytest_plugins = ["neo4j_server", "elsewhere", "letters"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # A run in the background of a script inherits a deaf ear for Ctrl-C, and would hand it on to what it tests.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# One model for the databases that tests share, and the one that is loaded sooner.
+os.environ["LOUSA_EMBEDDER"] = "e5"
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,7 @@ def test_what_a_pipeline_prints_does_not_mix_with_the_answer(servers: Endpoints,
         **{name: value for name, value in os.environ.items() if not name.startswith("LOUSA_")},
         "LOUSA_REDIS_URL": servers.redis_url,
         "LOUSA_POSTGRES_URL": servers.postgres_url,
+        "LOUSA_EMBEDDER": os.environ["LOUSA_EMBEDDER"],
         "LOUSA_HOME": str(tmp_path / "home"),
         "LOUSA_TENANT": f"tenant-{uuid4().hex[:12]}",
     }

@@ -50,6 +50,7 @@ def environment(servers: Endpoints, tmp_path: Path) -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if not name.startswith(("LOUSA_", "LC_", "LANG"))},
         "LOUSA_REDIS_URL": servers.redis_url,
         "LOUSA_POSTGRES_URL": servers.postgres_url,
+        "LOUSA_EMBEDDER": os.environ["LOUSA_EMBEDDER"],
         "LOUSA_HOME": str(tmp_path / "home"),
         "LOUSA_TENANT": f"tenant-{uuid4().hex[:12]}",
     }

