@@ -47,8 +47,8 @@ class Weights:
     Measured over conversations, passages and records in two languages (docs/recall.md); half to twice of any of them
     changes little. `dense` counts by what likeness is above the hundredth hit's. Of what a turn scores by likeness
     `before` goes to the turn before it, `behind` to the one behind it, `second` to the next in either direction; of
-    what a question scores `answer` goes to the turn behind it. `first`, `name` and `added` are of a memory that shares
-    a rare name with one of the best: of that one's score, of the name's rarity, of what it adds. `steepness` is the
+    what a question scores `answer` goes to the turn behind it. `first` and `added` are of a memory that shares a
+    rare name with one of the best: of that one's score, and of what it adds. `steepness` is the
     power to which the share of the question's words is raised, so that one word of four stays little.
     """
 
@@ -62,8 +62,7 @@ class Weights:
     asking: float = -0.2
     speaker: float = 0.4
     time: float = 0.5
-    first: float = 0.45
-    name: float = 0.1
+    first: float = 0.5
     added: float = 0.65
     steepness: float = 1.5
     distrust: float = 0.1
@@ -82,7 +81,6 @@ class Weights:
             self.speaker,
             self.time,
             self.first,
-            self.name,
             self.added,
             self.steepness,
         )
@@ -99,7 +97,6 @@ LIKENESS = Weights(
     speaker=0.0,
     time=0.0,
     first=0.0,
-    name=0.0,
     added=0.0,
     distrust=0.0,
 )

@@ -179,7 +179,8 @@ END $$;
 --
 -- Turns of a conversation lift those beside them by their likeness, a question lifts its answer and stands back itself, and
 -- who is named (one speaker, among the words that were `asked`) or was told of in one of the stretches of time counts.
--- Then a chain: the best hold names, and what shares a rare one with them counts by what it adds to the question.
+-- Then a chain: the best hold names (other than those of who speaks, and of the question), and what shares a rare one with
+-- them counts by what it adds to the question.
 CREATE FUNCTION rank_found(
     size integer, likest uuid[], likeness float8[], worded uuid[], shares float8[], matching text[], weights float8[],
     stated uuid[], nearness float8[], asked text[], begins timestamptz[], ends timestamptz[], kinds text[],
@@ -205,14 +206,14 @@ DECLARE
     for_speaker CONSTANT float8 := factors[9];
     for_time CONSTANT float8 := factors[10];
     of_first CONSTANT float8 := factors[11];
-    for_name CONSTANT float8 := factors[12];
-    of_added CONSTANT float8 := factors[13];
-    steepness CONSTANT float8 := factors[14];
+    of_added CONSTANT float8 := factors[12];
+    steepness CONSTANT float8 := factors[13];
     least float8;
     pool uuid[];
     near float8[];
     sums float8[];
     asks tsquery[];
+    known text[] := asked;
 BEGIN
     SELECT min(one) INTO least FROM (SELECT one FROM unnest(likeness) AS one ORDER BY one DESC LIMIT breadth) AS liker;
     SELECT array_agg(found.id), array_agg(found.near), array_agg(found.total), array_agg(found.via)
@@ -275,8 +276,8 @@ BEGIN
                    + CASE WHEN EXISTS (SELECT FROM unnest(begins, ends) AS span (begins, ends)
                                        WHERE every.said_at >= span.begins AND every.said_at < span.ends)
                      THEN for_time ELSE 0 END END),
-               array_agg(every.via)
-        INTO pool, near, sums, vias
+               array_agg(every.via), asked || string_to_array(string_agg(DISTINCT every.speaker, ' '), ' ')
+        INTO pool, near, sums, vias, known
         FROM every LEFT JOIN named ON true;
     END IF;
 
@@ -285,13 +286,13 @@ BEGIN
         SELECT * FROM unnest(pool, near, sums, vias) AS one (id, near, total, via)
     ), best AS MATERIALIZED (
         SELECT one.id, one.total, held.matched
-        FROM (SELECT * FROM found ORDER BY total DESC, id LIMIT 20) AS one
+        FROM (SELECT * FROM found ORDER BY total DESC, id LIMIT 10) AS one
         CROSS JOIN LATERAL (SELECT w.words FROM memory_words AS w WHERE w.id = one.id) AS w
         CROSS JOIN LATERAL (SELECT coalesce(array_agg(term.place), '{}') AS matched
                             FROM unnest(asks) WITH ORDINALITY AS term (query, place) WHERE w.words @@ term.query) AS held
     ), name AS MATERIALIZED (
         SELECT n.name, best.id FROM best JOIN memory_name AS n ON n.id = best.id AND n.tenant = asker
-        WHERE NOT string_to_array(n.name, ' ') <@ asked
+        WHERE NOT string_to_array(n.name, ' ') <@ known
     ), rare AS MATERIALIZED (
         SELECT one.name, held.ids FROM (SELECT DISTINCT name FROM name) AS one
         CROSS JOIN LATERAL (
@@ -322,7 +323,7 @@ BEGIN
         FROM other WHERE EXISTS (SELECT FROM pair WHERE pair.second = other.id)
     ), chained AS (
         SELECT pair.second AS id, max(
-                   of_first * pair.rarity * best.total + for_name * pair.rarity
+                   of_first * pair.rarity * best.total
                    + of_added * (coalesce(found.near, 0) + for_words * coalesce(
                        (SELECT sum(weights[place]) FROM unnest(held.matched) AS place WHERE place <> ALL (best.matched)), 0))
                ) AS total

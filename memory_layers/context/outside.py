@@ -22,7 +22,8 @@ from ..contract import Capabilities, Query
 from ..embedding import Embedder
 from ..records import Memory
 from .late import LateStore
-from .pgvector import BREADTH, COUNTED, QUERIES, ContextLayer
+from .pgvector import BREADTH, ContextLayer
+from .space import COUNTED, QUERIES
 from .remote import Point, VectorStore
 
 if TYPE_CHECKING:

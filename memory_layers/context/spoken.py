@@ -34,6 +34,12 @@ _MONTHS = (
     "December dezembro",
 )
 _LONGEST_NAME = 100
+_BEFORE_NAMES = """
+hey hi hello thanks thank yeah yes no wow oh ok okay well dear sorry please sure great good glad last next happy
+oi ola ei obrigado obrigada valeu nossa sim claro bom boa caro cara prezado prezada desculpa feliz
+"""
+_CALLS = frozenset(_BEFORE_NAMES.split())
+"""Words, folded, that stand before a name and are no part of it."""
 _WORD = r"[^\W\d_](?:[\w'’&]|[-.](?=\w))*"
 _CAPITAL = r"(?=[^\W\d_])(?![a-zà-öø-ÿ])" + _WORD
 # Small words that stand between two parts of a name, in both languages.
@@ -102,6 +108,9 @@ def _runs(text: str) -> Iterator[tuple[int, str]]:
     for match in _RUN.finditer(text):
         words = match.group().split(" ")
         start = match.start()
+        while len(words) > 1 and folded(words[0]).strip(".,!") in _CALLS:
+            start += len(words[0]) + 1
+            words.pop(0)
         while words and (first := folded(words[0])) != "sao" and first.split("'")[0].split("’")[0] in STOP_WORDS:
             start += len(words[0]) + 1
             words.pop(0)
