@@ -23,8 +23,8 @@ from ..embedding import Embedder
 from ..records import Memory
 from .late import LateStore
 from .pgvector import BREADTH, ContextLayer
-from .space import COUNTED, QUERIES
 from .remote import Point, VectorStore
+from .space import COUNTED, QUERIES
 
 if TYPE_CHECKING:
     from ..embedding import Vectors

@@ -119,9 +119,12 @@ async def settled(runtime: Runtime) -> None:
 
 
 async def remember(runtime: Runtime, *texts: str) -> list[UUID]:
-    desk = runtime.desk()
-    receipts = await asyncio.gather(*(desk.remember(text, kind="procedural", scope="tenant") for text in texts))
-    return [receipt.id for receipt in receipts]
+    desk, ids = runtime.desk(), list[UUID]()
+    for start in range(0, len(texts), 20):  # a slow machine refuses what waits too long for a connection
+        some = texts[start : start + 20]
+        receipts = await asyncio.gather(*(desk.remember(text, kind="procedural", scope="tenant") for text in some))
+        ids += [receipt.id for receipt in receipts]
+    return ids
 
 
 async def likeness(runtime: Runtime, text: str) -> tuple[list[str], tuple[str, ...]]:
