@@ -2,8 +2,8 @@
 
 Each measure takes turns with what it is held against, in one process, on one client and one server: a write of the
 board with one raw HSET of the same value (median time of one; and how many a second while 50 tasks write), a watcher
-with a raw blocking XREAD of the same stream (from the sending of a write to the sight of its change). The value is the
-median of the rounds' ratios.
+with a raw blocking XREAD of the same stream (from the sending of a write to the sight of its change), a turn of a
+window, its transcript aside, with one raw RPUSH. The value is the median of the rounds' ratios.
 
     python benchmarks/board.py [--json] [--rounds 9]
 """
@@ -14,7 +14,7 @@ import argparse
 import asyncio
 import json
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.conversation.keys import board_keys
 from lousa.memory_layers.conversation.opening import open_board
 from lousa.memory_layers.conversation.operations import Operations
+from lousa.memory_layers.conversation.window import Turn, Window
 from lousa.memory_layers.records import Json
 from redis.asyncio import Redis
 
@@ -68,6 +69,7 @@ class Bench:
     """Boards of one execution, one an agent, and the clients they use."""
 
     boards: list[Board]
+    window: Window
     raw: Raw
     blocking_raw: Raw
     stream: str
@@ -91,12 +93,20 @@ async def opened(home: Path) -> AsyncGenerator[Bench]:
             Board(connections, who, feed=feed, artifacts=NoArtifacts(), operations=Operations(execution))
             for who in agents
         ]
+        window = Window(
+            connections, agents[0], artifacts=NoArtifacts(), archive=_nowhere, operations=Operations(execution)
+        )
         yield Bench(
             boards=boards,
+            window=window,
             raw=_raw(connections.redis),
             blocking_raw=_raw(connections.blocking_redis),
             stream=board_keys("bench", execution).changes,
         )
+
+
+async def _nowhere(turns: Sequence[Turn]) -> None:
+    """The transcript is Postgres's part, and not measured here."""
 
 
 def _raw(client: Redis) -> Raw:
@@ -166,10 +176,21 @@ async def one_change(bench: Bench) -> Pair:
     return median(ours), median(raw)
 
 
+async def one_turn(bench: Bench) -> Pair:
+    """Median seconds of one turn of a window that is full, and of one raw RPUSH, in turns."""
+    ours: list[float] = []
+    raw: list[float] = []
+    for _ in range(WRITES):
+        ours.append(await timed(lambda: bench.window.append(Turn(role="user", body=VALUE))))
+        raw.append(await timed(lambda: bench.raw("RPUSH", "lousa:bench:turns", RAW)))
+    return median(ours), median(raw)
+
+
 MEASURES: dict[str, tuple[str, str, float, bool, Callable[[Bench], Awaitable[Pair]]]] = {
     "write, one at a time": ("ms", "one raw HSET of the same value", 2.0, False, one_write),
     "writes a second, 50 tasks": ("/s", "raw HSET by 50 tasks", 0.6, True, many_writes),
     "a watcher sees a change": ("ms", "a raw blocking XREAD of the same stream", 2.0, False, one_change),
+    "turn of a window": ("ms", "one raw RPUSH of the same value", 2.0, False, one_turn),
 }
 
 
