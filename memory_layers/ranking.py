@@ -49,7 +49,8 @@ class Weights:
     `before` goes to the turn before it, `behind` to the one behind it, `second` to the next in either direction; of
     what a question scores `answer` goes to the turn behind it. `first` and `added` are of a memory that shares a
     rare name with one of the best: of that one's score, and of what it adds. `steepness` is the
-    power to which the share of the question's words is raised, so that one word of four stays little.
+    power to which the share of the question's words is raised, so that one word of four stays little. By `rule` of itself the
+    score of what a user said as a rule is raised, among what is fetched.
     """
 
     words: float = 1.0
@@ -66,6 +67,7 @@ class Weights:
     added: float = 0.65
     steepness: float = 1.5
     distrust: float = 0.1
+    rule: float = 0.5
 
     def factors(self) -> tuple[float, ...]:
         """As `rank_found` takes them."""
@@ -99,6 +101,7 @@ LIKENESS = Weights(
     first=0.0,
     added=0.0,
     distrust=0.0,
+    rule=0.0,
 )
 """Nothing but how alike texts are: the simplest way there is, to compare with."""
 

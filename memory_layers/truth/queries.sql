@@ -107,16 +107,3 @@ UPDATE memory SET status = 'live', superseded_by = NULL, superseded_why = NULL, 
     last_told_at = %(now)s, confirmed_at = %(now)s
 WHERE id = %(id)s AND status = 'superseded' AND superseded_why IS NOT NULL
 RETURNING id
-
--- before: What gave way to some memories and was still told at a moment, up to a few steps back.
-WITH RECURSIVE given_way AS (
-    SELECT m.id, m.superseded_by, m.valid_to, found.id AS after, 1 AS step
-    FROM unnest(%(ids)s::uuid[]) AS found (id)
-    JOIN memory AS m ON m.tenant = current_tenant() AND m.superseded_by = found.id AND m.superseded_why IS NOT NULL
-    UNION
-    SELECT m.id, m.superseded_by, m.valid_to, given_way.after, given_way.step + 1
-    FROM given_way
-    JOIN memory AS m ON m.tenant = current_tenant() AND m.superseded_by = given_way.id AND m.superseded_why IS NOT NULL
-    WHERE given_way.step < 8
-)
-SELECT id, after FROM given_way WHERE valid_to > %(as_of)s LIMIT 200
