@@ -1,11 +1,11 @@
 """Whether a recall finds what answers a question: a folder of texts and questions, by the ids of the evidence.
 
 A folder holds `corpus.jsonl`, lines of {conv, id, text, …}, and `queries.jsonl`, lines of {conv, qid, question, …}. A
-conversation is one session, and a question is asked in its own. The texts are remembered in the order of the file
-through the public API, with what else a line has: a `speaker` makes it a turn of its session, said on `session_date`;
-a `caption` tells what a picture that came with it shows; a `title` stands above the text. Where the folder has a
-`triples.jsonl`, lines of {id, triples: [[subject, predicate, object], …]}, an agent states them as facts drawn from the
-text of that id, and texts alone are asked for; `--no-triples` leaves them out.
+conversation is one session with an agent of its own, and a question is asked there. The texts are remembered in the
+order of the file through the public API, with what else a line has: a `speaker` makes it a turn of its session, said on
+`session_date`; a `caption` tells what a picture that came with it shows; a `title` stands above the text. Where the
+folder has a `triples.jsonl`, lines of {id, triples: [[subject, predicate, object], …]}, an agent states them as facts
+drawn from the text of that id, and texts alone are asked for; `--no-triples` leaves them out.
 
 When everything is in every layer, each question is asked for its best 20. A line of the run is {qid, ranked, ms}: the
 ids of the hits, best first, each followed by those that were folded into it, and what the recall took, embedding
@@ -45,6 +45,7 @@ from lousa.memory_layers.context.halves import Half
 from psycopg import sql
 
 if TYPE_CHECKING:
+    from lousa.agents.remembering import Remembering
     from lousa.memory_layers.receipts import Receipt
 
 Line = Mapping[str, Any]
@@ -125,6 +126,11 @@ class Kept:
         return list(dict.fromkeys(line for one in ids for line in self.lines_of.get(one, ())))
 
 
+def desk_of(runtime: lousa.Runtime, conversation: str) -> Remembering:
+    """The desk of the one agent that sees a conversation: an agent sees what is its own in every session."""
+    return runtime.desk(f"assistant of {conversation}", session=conversation)
+
+
 async def remember(runtime: lousa.Runtime, corpus: Sequence[Line], kept: Kept) -> None:
     """The corpus, in order; a second lies between two turns of one date, so that they stay in order."""
     turns: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -136,7 +142,7 @@ async def remember(runtime: lousa.Runtime, corpus: Sequence[Line], kept: Kept) -
             place = (conversation, str(line["session_date"]))
             date += timedelta(seconds=turns[place])
             turns[place] += 1
-        desk = runtime.desk("assistant", session=conversation)
+        desk = desk_of(runtime, conversation)
         receipt = await desk.remember(told(line), speaker=speaker, occurred_at=date)
         kept.receipts.append((str(line["id"]), receipt))
         kept.length[conversation] += len(told(line))
@@ -155,7 +161,7 @@ async def state(runtime: lousa.Runtime, triples: Sequence[Line], kept: Kept) -> 
         if place not in kept.memory_of:
             continue
         conversation, source = kept.memory_of[place]
-        desk = runtime.desk("assistant", session=conversation)
+        desk = desk_of(runtime, conversation)
         for subject, predicate, thing in line["triples"]:
             if all(part.strip() for part in (subject, predicate, thing)):
                 waiting.append(
@@ -187,7 +193,7 @@ async def by_hand(runtime: lousa.Runtime, conversation: str, question: str) -> t
     vector = Half(await context.embedder.query(question))
     likest = sql.SQL(_BY_LIKENESS).format(table=sql.Identifier(f"memory_vector_{context.space}"))
     given = {"question": question, "session": conversation, "vector": vector, "breadth": BREADTH}
-    principal = runtime.desk("assistant", session=conversation).principal
+    principal = desk_of(runtime, conversation).principal
     async with runtime.services.connections.transaction(principal) as connection:
         by_words = [row[0] for row in await (await connection.execute(_BY_WORDS, given)).fetchall()]
         by_likeness = [row[0] for row in await (await connection.execute(likest, given)).fetchall()]
@@ -250,7 +256,7 @@ async def measure(folder: Path, options: argparse.Namespace, home: Path) -> dict
         written = perf_counter() - began
         for query in queries:
             conversation, question = str(query["conv"]), query["question"]
-            desk = runtime.desk("assistant", session=conversation)
+            desk = desk_of(runtime, conversation)
             began = perf_counter()
             found = await desk.recall(question, k=K, kinds=("semantic",) if triples else ())
             ms = (perf_counter() - began) * 1000
