@@ -248,26 +248,19 @@ async def test_whatever_else_a_model_answers_nothing_is_changed_and_the_entry_co
     assert again.steps["promote"].flagged == 2
 
 
-async def test_a_run_stays_its_own_while_a_judge_thinks_for_longer_than_a_lease(
-    tended: Tended, principal: Principal
-) -> None:
+async def test_a_run_renews_its_lease_while_a_judge_thinks(tended: Tended, principal: Principal) -> None:
     model = Scripted({}, decides(("KEEP", [BUILD], {})), gate=asyncio.Event())
-    thinking = _with(tended, model, pause=0.05, lease=timedelta(seconds=0.5))
+    thinking = _with(tended, model, pause=0.02)
     await told(thinking, principal, BUILD)
     running = asyncio.create_task(thinking.run(principal.tenant, "promote"))
     query = "SELECT held_until FROM consolidation_run WHERE tenant = current_tenant()"
+    held: set[object] = set()
     async with asyncio.timeout(30):
-        held = [*await thinking.rows(principal.tenant, query)]
-        while not model.asked or len({*held}) < 20:
-            held += await thinking.rows(principal.tenant, query)
-            await asyncio.sleep(0.02)
-    other = _with(tended)
-    assert (await other.run(principal.tenant, "partitions")).entry is not None
+        while not model.asked or len(held) < 5:
+            held.update(row[0] for row in await thinking.rows(principal.tenant, query))
     assert model.gate is not None
     model.gate.set()
-    report = await running
-    assert report.steps["promote"].changed == 1
-    assert [outcome for _, outcome, _ in await tended.entries(principal.tenant)] == ["done", "done"]
+    assert (await running).steps["promote"].changed == 1
 
 
 async def test_what_a_run_makes_has_the_id_that_it_always_makes_it_under(
