@@ -25,6 +25,7 @@ from ..infra.identity import Principal
 from ..infra.ids import derived_id
 from ..infra.sql import load_queries
 from .contract import Capabilities
+from .echoes import tells
 from .execution import decisions, ledger, memories
 from .guard import with_trust
 from .policy import Policy
@@ -43,7 +44,7 @@ QUERIES = load_queries(f"{__package__}.execution")
 class Write:
     """One admitted write. `stale` says that its task had passed on: it is not written, and the ledger says so.
 
-    `echo`: whoever writes it had just recalled it, so it confirms nothing. `ruling` is what its validator said; what
+    `echo` is what it says again, because its agent had just recalled that. `ruling` is what its validator said; what
     was rejected is not written, but to the ledger.
     """
 
@@ -52,7 +53,7 @@ class Write:
     stale: bool = False
     trace_id: str | None = None
     span_id: str | None = None
-    echo: bool = False
+    echo: UUID | None = None
     ruling: Ruling | None = None
 
     @property
@@ -175,12 +176,13 @@ class Committer:
     ) -> dict[UUID, Outcome]:
         lowered = await _lowered(connection, [write.memory for write in todo.values()])
         given = dict(zip(todo, lowered, strict=True))
-        kept = [memory for entry, memory in given.items() if not todo[entry].refused]
+        told = await _told(connection, todo)
+        kept = [memory for entry, memory in given.items() if not todo[entry].refused and entry not in told]
         found = [memory for memory in kept if memory.status == "live"]
         owing = {memory.id for memory in found if 2 in self.policy[memory.kind].also}
         if len(todo) > 1:
             await keys.get()  # with them at hand, payloads are sealed while the server inserts
-        echoes = {given[entry].id for entry, write in todo.items() if write.echo}
+        echoes = {given[entry].id for entry, write in todo.items() if write.echo and write.memory.fact is None}
         inserted = (
             await memories.send(connection, kept, owed=owing, echoes=echoes, due_after=due_after) if kept else None
         )
@@ -204,8 +206,8 @@ class Committer:
         for entry, memory in given.items():
             fact = stated.get(memory.id)
             outcomes[entry] = Outcome(
-                id=known.get(memory.id, memory.id),
-                state=todo[entry].refused or _state_of(memory, known.get(memory.id)),
+                id=told.get(entry) or known.get(memory.id, memory.id),
+                state=todo[entry].refused or _state_of(memory, told.get(entry) or known.get(memory.id)),
                 owed=(
                     *self._owed(memory, in_context=memory.id in owing, fresh=known.get(memory.id) == memory.id),
                     *(("truth",) if known.get(memory.id) in owing_truth else ()),
@@ -351,6 +353,18 @@ async def _lowered(connection: Connection, given: Sequence[Memory]) -> list[Memo
         lowered.append(kept)
         trusts[memory.id] = min(kept.trust, TRUST["web"]) if kept.status == "quarantined" else kept.trust
     return lowered
+
+
+async def _told(connection: Connection, todo: Mapping[UUID, Write]) -> dict[UUID, UUID]:
+    """Of writes that only say again what their readers are told already: by what."""
+    if not (wanted := {write.echo for write in todo.values() if write.echo is not None}):
+        return {}
+    held = await memories.get(connection, wanted)
+    return {
+        entry: write.echo
+        for entry, write in todo.items()
+        if write.echo is not None and write.echo in held and not write.refused and tells(held[write.echo], write.memory)
+    }
 
 
 def _state_of(memory: Memory, known_as: UUID | None) -> State:

@@ -2,23 +2,26 @@
 
 An agent that recalls a note and writes it down again has learnt nothing: counted as evidence, each round would make the
 note seem better founded and never let it age. So the last hits of each session are kept in mind, by this process alone,
-and what an agent says of the same is written as an echo: it meets its equal and confirms nothing. What a user or a tool
-says is evidence, however often it was recalled.
+and what an agent says of the same is an echo: it confirms nothing, and where its readers are told already it is not
+written at all, so that it does not outlive what it repeats. What a user or a tool says is evidence, however often it
+was recalled.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
 from ..infra.identity import Principal
 from .execution.sameness import core, retold
-from .records import Hit, Memory
+from .records import Hit, Memory, MemoryKind, ScopeKind
 
 _HITS = 64
 _SESSIONS = 500
 _LONGEST = 4_000
+_NOTES = (MemoryKind.SEMANTIC, MemoryKind.EPISODIC)
 
 _Place = tuple[str, str | UUID | None]
 
@@ -27,7 +30,7 @@ class Echoes:
     """The last hits of the last sessions, as texts; how they compare is found out when an agent writes."""
 
     def __init__(self) -> None:
-        self._heard: OrderedDict[_Place, OrderedDict[str, str | None]] = OrderedDict()
+        self._heard: OrderedDict[_Place, OrderedDict[str, _Heard]] = OrderedDict()
 
     def heard(self, principal: Principal, hits: Iterable[Hit]) -> None:
         """Keep in mind what came back."""
@@ -36,24 +39,56 @@ class Echoes:
         self._heard.move_to_end(place)
         for hit in hits:
             if len(hit.text) <= _LONGEST:
-                texts.setdefault(hit.text, None)
+                texts[hit.text] = _Heard(hit.id)
                 texts.move_to_end(hit.text)
         while len(texts) > _HITS:
             texts.popitem(last=False)
         while len(self._heard) > _SESSIONS:
             self._heard.popitem(last=False)
 
-    def repeats(self, principal: Principal, memory: Memory) -> bool:
-        """Whether an agent says what its session recalled, perhaps with the words that it was told so, or in quotes."""
-        if memory.source != "agent" or not (texts := self._heard.get(_place(principal))):
-            return False
+    def repeats(self, principal: Principal, memory: Memory) -> UUID | None:
+        """What an agent says again of what its session recalled, perhaps as something told, or in quotes; or None."""
+        if (
+            memory.source != "agent"
+            or memory.kind is MemoryKind.DECISION
+            or not (texts := self._heard.get(_place(principal)))
+        ):
+            return None
         said = core(retold(memory.text))
-        for text, known in texts.items():
-            if known is None:
-                texts[text] = known = core(retold(text))
-            if known == said:
-                return True
+        for text, heard in texts.items():
+            heard.core = heard.core or core(retold(text))
+            if heard.core == said and heard.id != memory.id:
+                return heard.id
+        return None
+
+
+@dataclass(slots=True)
+class _Heard:
+    """A hit, by its id, and how it compares once that was asked."""
+
+    id: UUID
+    core: str = ""
+
+
+def tells(held: Memory, echo: Memory) -> bool:
+    """Whether whoever may read an echo is told as much by what it repeats, as long as that holds."""
+    if echo.kind is not held.kind and echo.kind not in _NOTES:
+        return False  # a rule that is made of a note is more than the note
+    if echo.fact is not None and echo.fact != held.fact:
+        return False  # of another context, or since another day
+    if (echo.value is not None and echo.value != held.value) or not echo.metadata.items() <= held.metadata.items():
         return False
+    match held.scope.kind:
+        case ScopeKind.TENANT:
+            return True
+        case ScopeKind.PRIVATE:
+            return echo.scope == held.scope and echo.owner == held.owner
+        case ScopeKind.SHARED if held.session is not None:
+            return echo.scope == held.scope and echo.session == held.session
+        case ScopeKind.SHARED:
+            return echo.scope == held.scope and echo.session is None and echo.execution == held.execution
+        case ScopeKind.HIERARCHICAL:
+            return echo.scope == held.scope and echo.owner == held.owner
 
 
 def _place(principal: Principal) -> _Place:

@@ -67,7 +67,7 @@ class Journaled:
     fence: Fence | None = None
     trace_id: str | None = None
     span_id: str | None = None
-    echo: bool = False
+    echo: UUID | None = None
     ruling: Ruling | None = None
 
     @classmethod
@@ -91,7 +91,7 @@ class Journaled:
             "memory": to_json(memory),
             "fence": [self.fence.task, self.fence.token] if self.fence else None,
             "trace": [self.trace_id, self.span_id] if self.trace_id else None,
-            **({"echo": True} if self.echo else {}),
+            **({"echo": str(self.echo)} if self.echo else {}),
             **({"ruling": self.ruling.to_json()} if self.ruling else {}),
         }
         head = ("session", memory.session or "", "execution", str(memory.execution or ""), "id", str(memory.id))
@@ -108,7 +108,7 @@ class Journaled:
             fence=Fence(task=fence[0], token=fence[1]) if fence else None,
             trace_id=trace[0],
             span_id=trace[1],
-            echo=body.get("echo", False),
+            echo=UUID(body["echo"]) if "echo" in body else None,
             ruling=Ruling.from_json(body.get("ruling")),
         )
 

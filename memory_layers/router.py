@@ -213,7 +213,8 @@ class Router:
     async def _validated(self, principal: Principal, memory: Memory, operation: UUID) -> Write:
         memory, ruling = await self._validators.ruled(memory)
         trace_id, span_id = telemetry.current_ids()
-        echo = self.echoes.repeats(principal, memory)
+        if (echo := self.echoes.repeats(principal, memory)) is not None and memory.fact is None:
+            memory = replace(memory, sources=tuple(dict.fromkeys((*memory.sources, echo))))
         return Write(operation=operation, memory=memory, trace_id=trace_id, span_id=span_id, echo=echo, ruling=ruling)
 
     async def _back(self, principal: Principal, write: Write, fence: Fence | None, share: float) -> Receipt:

@@ -6,13 +6,14 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from lousa.infra.connections import Connections
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
 from lousa.memory_layers.execution import memories
-from lousa.memory_layers.records import SHARED, Hit, Memory, MemoryKind
+from lousa.memory_layers.records import SHARED, TENANT, Fact, Hit, Memory, MemoryKind
 
 if TYPE_CHECKING:
     from .conftest import WritePath
@@ -185,3 +186,58 @@ async def test_a_note_that_was_recalled_and_is_written_down_again_does_not_confi
     told = said(principal, "the client pays late", kind=kind)
     await (await path.router.remember(principal, told, operation=told.id)).settled()
     assert [(row[0], row[2]) for row in await standing(path.connections, principal)] == [(2, "user"), (1, "agent")]
+
+
+async def keep(path: WritePath, who: Principal, memory: Memory) -> tuple[str, UUID]:
+    receipt = await (await path.router.remember(who, memory, operation=memory.id)).settled()
+    return receipt.state, receipt.id
+
+
+async def test_an_echo_does_not_outlive_what_it_repeats(path: WritePath, principal: Principal) -> None:
+    old = said(principal, "o serviço roda em us-east-1")
+    await keep(path, principal, old)
+    path.router.echoes.heard(principal, [hit(old)])
+    async with path.connections.system_transaction(principal.tenant) as connection:
+        await memories.set_status(connection, [old.id], "superseded")
+    for text in (old.text, f"O usuário disse: {old.text}"):
+        for kind in (MemoryKind.SEMANTIC, MemoryKind.EPISODIC):
+            again = said(principal, text, source="agent", kind=kind)
+            assert await keep(path, principal, again) == ("duplicate", old.id)
+    assert await path.count(principal, "memory") == 1
+    assert await path.count(principal, "ledger_entry") == 5
+
+
+async def test_a_fact_that_was_recalled_is_neither_confirmed_nor_copied_by_its_echo(
+    path: WritePath, principal: Principal
+) -> None:
+    def fact(**parts: Any) -> Memory:
+        stated = Fact(subject="Acme", predicate="city", object="Natal", **parts)
+        return path.memory(principal, stated.sentence(), fact=stated, source="agent")
+
+    held = fact()
+    await keep(path, principal, held)
+    path.router.echoes.heard(principal, [hit(held)])
+    assert await keep(path, principal, fact()) == ("duplicate", held.id)
+    assert await keep(path, principal, said(principal, held.text, source="agent")) == ("duplicate", held.id)
+    elsewhere = fact(qualifier="branch")
+    assert await keep(path, principal, elsewhere) == ("stored", elsewhere.id)
+    assert await path.count(principal, "memory") == await path.count(principal, "fact") == 2
+
+
+async def test_what_is_more_than_an_echo_is_written_and_says_what_it_rests_on(
+    path: WritePath, principal: Principal
+) -> None:
+    note = said(principal, "the client pays late", source="agent")
+    await keep(path, principal, note)
+    path.router.echoes.heard(principal, [hit(note)])
+    more = [
+        said(principal, note.text, source="agent", kind=MemoryKind.PROCEDURAL),
+        said(principal, note.text, source="agent", value={"days": 12}),
+        said(principal, note.text, source="agent", metadata={"invoice": "7"}),
+        replace(said(principal, note.text, source="agent"), scope=TENANT),
+    ]
+    for memory in more:
+        assert await keep(path, principal, memory) == ("stored", memory.id)
+        kept = await path.get(principal, memory.id)
+        assert kept is not None and kept.sources == (note.id,)
+    assert [row[0] for row in await standing(path.connections, principal)] == [1, 0, 0, 0, 0]
