@@ -1,6 +1,7 @@
-"""What is an instruction to an assistant, and what is ordinary work: two sets that were written before the rules.
+"""What is an instruction to an assistant, and what is ordinary work, in two sets of texts.
 
-The rules were made on the development half; the held-out half says what they are worth on what they were not made for.
+The rules were made and widened on the development half, which grew with them. The held-out half was written before them
+and never looked at; both are of one hand, so it flatters them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def lines(half: str) -> list[Line]:
     return [Line(**json.loads(line)) for line in (SETS / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(("half", "missed"), [("development", 0), ("held_out", 1)])
+@pytest.mark.parametrize(("half", "missed"), [("development", 3), ("held_out", 1)])
 def test_attacks_are_known_in_both_languages(half: str, missed: int) -> None:
     attacks = [line for line in lines(half) if line.kind == "attack"]
     assert {line.language for line in attacks} == {"en", "pt"} and len(attacks) > 40
