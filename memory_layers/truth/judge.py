@@ -16,6 +16,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from ..records import Fact, Json
+from .moods import doubts
 from .told import Sentence, Told, read
 from .values import Value, plain, values
 from .words import BEGINNINGS, LIGHT, WORD, implied, sense
@@ -275,13 +276,18 @@ def repeats(text: str, verdict: Verdict, told: str, weigh: Weigh) -> bool:
         one = held.get(verdict.before)
         if one is None and (verdict.sort not in _SPELT or not _stands(verdict.before, sentence.text)):
             continue
-        if verdict.after in held or (one is not None and (one.mood == "doubt" or one.part == "when")):
+        if verdict.after in held or (one is not None and (one.part == "when" or _asks(sentence, one.value))):
             continue
         if _share(sentence.words, verdict.thing, lambda word: weigh(word) ** 0.5) < REPEATED:
             continue
         if not _conflict(sentence, read(told), verdict):
             return True
     return False
+
+
+def _asks(sentence: Sentence, value: Value) -> bool:
+    """Whether a value is asked or doubted; what comes behind it is another matter."""
+    return sentence.text.rstrip().endswith("?") or doubts(sentence.text[: value.end - sentence.begin])
 
 
 def _named(name: str, sentence: Sentence) -> bool:

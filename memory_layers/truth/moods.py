@@ -95,8 +95,7 @@ _STATE = _any(
 
 def mood_of(before: str, part: str, whole: str) -> Mood:
     """The mood of a part of a sentence, with what stands `before` it; what it leaves open the `whole` decides."""
-    so_far = before + part
-    if whole.rstrip().endswith("?") or any(sign.search(so_far) for sign in (_DOUBT, _OPENS_IN_DOUBT, _OTHER)):
+    if whole.rstrip().endswith("?") or doubts(before + part):
         return "doubt"
     for text in (part, whole):
         changes = _CHANGE.search(text) is not None
@@ -110,6 +109,11 @@ def mood_of(before: str, part: str, whole: str) -> Mood:
         if _STATE.search(text) or ":" in text:
             return "state"
     return "state"
+
+
+def doubts(text: str) -> bool:
+    """Whether it says of something that it may be, was proposed, was reported, or is so elsewhere."""
+    return any(sign.search(text) for sign in (_DOUBT, _OPENS_IN_DOUBT, _OTHER))
 
 
 _BECAME = _any(r"was|were|foi|foram")

@@ -68,7 +68,8 @@ UPDATE memory SET last_told_at = greatest(last_told_at, occurred_at, told.at)
 FROM unnest(%(ids)s::uuid[], %(moments)s::timestamptz[], %(sources)s::text[]) AS told (id, at, source)
 WHERE memory.id = told.id AND (told.source <> 'agent' OR memory.source = 'agent')
 
--- replaced_facts: Facts of whose key a fact took the place, with the memories that only they rest on.
+-- replaced_facts: Facts of whose key a fact took the place, with the memories that only they rest on. A text of which the
+-- fact quotes less than a third tells other things as well, and stays.
 SELECT old.id, old.fact, supporting.id AS source, supporting.text, supporting.kind, supporting.trust, supporting.scope,
     supporting.owner, supporting.session, supporting.execution, supporting.readers, supporting.reader_roles,
     supporting.subject
@@ -76,6 +77,7 @@ FROM memory AS old
 LEFT JOIN LATERAL (
     SELECT m.* FROM memory AS m
     WHERE m.id = ANY (old.sources) AND m.status = 'live' AND m.kind IN ('semantic', 'episodic')
+      AND length(m.text) <= 3 * coalesce(length(old.metadata ->> 'quotation'), length(m.text))
       AND NOT EXISTS (
           SELECT FROM memory AS other
           WHERE other.sources @> ARRAY[m.id] AND other.kind = 'fact' AND other.sources <> '{}'
