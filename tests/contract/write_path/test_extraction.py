@@ -358,6 +358,32 @@ async def test_what_a_less_trusted_text_says_takes_the_place_of_nothing_that_is_
     assert texts == ["The region · is · eu-mars-1"]
 
 
+async def test_a_text_that_tells_more_than_a_fact_does_not_give_way_with_it(reader: Reader) -> None:
+    """What supports a superseded fact gives way with it; a long text that tells other things as well is no support."""
+    long = "Comprei um apartamento em Recife. A reunião com o fornecedor de tinta ficou para abril, e Bruno traz a ata."
+    short, other, later = await reader.keep("Escolhi a cor azul.", long, "Vivo em uma casa em Natal, de cor verde.")
+    home, colour = (
+        ("user", "mora em", "Recife", "apartamento em Recife"),
+        ("user", "gosta da cor", "azul", "a cor azul"),
+    )
+    reader.model.answers = {
+        "Recife": facts(home),
+        "azul": facts(colour),
+        "Natal": facts(
+            ("user", "mora em", "Natal", "casa em Natal"), ("user", "gosta da cor", "verde", "de cor verde")
+        ),
+    }
+    for _ in (short, other, later):
+        await reader.run(limit=1)
+
+    async def examined() -> bool:
+        return not await reader.rows("SELECT FROM debt WHERE tenant = current_tenant() AND layer = 'truth'")
+
+    await eventually(examined, 30)
+    rows = await reader.rows("SELECT id, status FROM memory WHERE id = ANY (%s)", [short, other])
+    assert dict(rows) == {short: "superseded", other: "live"}
+
+
 async def test_a_limit_is_kept_and_a_text_of_a_word_or_two_needs_no_model(reader: Reader) -> None:
     await reader.keep("ok", "sim, claro", *NEIGHBOURS[:2])
     assert (await reader.run(limit=3)).read == 1
