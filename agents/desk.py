@@ -130,6 +130,7 @@ class Desk(Remembering):
         )
         # After an hour of silence the window is empty, and the conversation goes on where it ended all the same.
         said = said or await self.window.after(before, most=min(turns, MOST_TURNS))
+        self._services.router.echoes.heard(self.principal, rules)
         return pack(
             [*rules, *known], said, budget=budget, language=language, counter=counter, summary=before.text, cite=cite
         )

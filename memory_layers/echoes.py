@@ -18,7 +18,7 @@ from ..infra.identity import Principal
 from .execution.sameness import core, retold
 from .records import Hit, Memory, MemoryKind, ScopeKind
 
-_HITS = 64
+_HITS = 128
 _SESSIONS = 500
 _LONGEST = 4_000
 _NOTES = (MemoryKind.SEMANTIC, MemoryKind.EPISODIC)
