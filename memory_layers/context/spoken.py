@@ -69,7 +69,10 @@ def embedded(memory: Memory, before: Before | None = None) -> str:
     if memory.speaker is None:
         return memory.text
     said = f"{memory.speaker}: {memory.text}"
-    return said if before is None else f"{before.speaker}: {before.text}\n{said}"
+    if before is None:
+        return said
+    # A picture shown before is not what this turn is about: with it, conversations lose a point.
+    return f"{before.speaker}: {_PICTURE.sub('', before.text)}\n{said}"
 
 
 def asks(text: str) -> bool:
