@@ -1,56 +1,85 @@
-"""What a turn is embedded as, whether it asks, and the names in a text."""
+"""What a memory is found by: names in both languages, turns with speaker and day."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
 
-from lousa.infra.ids import new_id
-from lousa.memory_layers.context.spoken import Before, asks, embedded, names
-from lousa.memory_layers.records import Memory, MemoryKind, Scope
+import pytest
+from lousa.memory_layers.context.spoken import Before, asks, embedded, ends, indexed, names
+from lousa.memory_layers.records import TENANT, Fact, Memory, MemoryKind
 
-NOW = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+WHEN = datetime(2024, 5, 8, 22, tzinfo=UTC)
 
 
-def said(text: str, speaker: str | None = "Rita") -> Memory:
+def memory(text: str, **parts: Any) -> Memory:
     return Memory(
-        id=new_id(),
-        tenant="acme",
-        owner="ana",
+        id=uuid4(),
+        tenant="t",
+        owner="a",
         session="s",
         execution=None,
-        scope=Scope(),
-        kind=MemoryKind.SEMANTIC,
+        scope=TENANT,
+        kind=parts.pop("kind", MemoryKind.EPISODIC),
         text=text,
-        speaker=speaker,
-        occurred_at=NOW,
-        recorded_at=NOW,
+        occurred_at=WHEN,
+        recorded_at=WHEN,
+        **parts,
     )
 
 
-def test_a_turn_is_embedded_behind_the_one_before_it_each_with_its_speaker() -> None:
-    turn = said("Yesterday, with my sister.")
-    assert embedded(turn, Before("Otávio", "When did you go?")) == (
-        "Otávio: When did you go?\nRita: Yesterday, with my sister."
-    )
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The opera was written by Joaquim Tavares Meireles.", ["joaquim tavares meireles"]),
+        ("Ontem fui ao Banco do Brasil em São Paulo.", ["banco do brasil", "sao paulo"]),
+        ("Hey João, thanks for the call!", ["joao"]),
+        ("She studied at the University of Coimbra in January 1960.", ["university of coimbra", "january 1960"]),
+        ("The contract is with ÁGUAS & CIA and with Órgão Central.", ["aguas", "cia", "orgao central"]),
+    ],
+)
+def test_names_are_found_in_both_languages(text: str, found: list[str]) -> None:
+    assert [name for name in names(text) if name in found] == found
 
 
-def test_a_picture_shown_before_is_no_part_of_a_turn_and_its_own_is() -> None:
-    turn = said("Mine is older. [image: a red bicycle]")
-    assert embedded(turn, Before("Otávio", "Look at this! [image: a dog on a beach]")) == (
-        "Otávio: Look at this!\nRita: Mine is older. [image: a red bicycle]"
-    )
+@pytest.mark.parametrize(
+    "text", ["", "nothing here", "The mill is open. It closes late.", "é isso aí", "I'm OK, I'll go"]
+)
+def test_the_beginning_of_a_sentence_is_no_name(text: str) -> None:
+    assert set(names(text)) <= {"ok"}
 
 
-def test_what_is_no_turn_is_embedded_as_its_text_alone() -> None:
-    record = said("The office opens at nine.", speaker=None)
-    assert embedded(record, Before("Otávio", "When?")) == "The office opens at nine."
+def test_a_name_of_one_word_at_the_beginning_counts_where_it_comes_again() -> None:
+    assert names("Maria disse que a Maria não vem.") == ["maria"]
+    assert names("Pedras caíram.") == []
 
 
-def test_a_turn_asks_though_a_picture_stands_behind_its_question() -> None:
-    assert asks("Do you like it? [image: a blue vase]")
-    assert not asks("You asked whether I like it? I do.")
+def test_a_text_of_any_length_has_few_names() -> None:
+    assert len(names(" ".join(f"Ana{number} and" for number in range(1_000)))) <= 40
 
 
-def test_names_are_runs_of_capitals_but_not_the_word_that_begins_a_sentence() -> None:
-    text = "We met Rita Moura and the people of São Paulo. Yesterday it rained. They liked her."
-    assert names(text) == ["rita moura", "sao paulo"]
+def test_a_turn_is_indexed_with_who_said_it_and_on_which_day() -> None:
+    assert indexed(memory("we rowed")) == "we rowed"
+    assert indexed(memory("we rowed", speaker="Ana")) == "Ana: we rowed\n8 May maio 2024"
+
+
+def test_a_turn_is_embedded_behind_the_one_before_it() -> None:
+    turn = memory("Turquoise!", speaker="Bruno")
+    assert embedded(turn, Before("Ana", "Which colour?")) == "Ana: Which colour?\nBruno: Turquoise!"
+    assert embedded(turn) == "Bruno: Turquoise!"
+    assert embedded(memory("alone"), Before("Ana", "Which colour?")) == "alone"
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [("Which one?", True), ("Qual? [image: a door]", True), ("No. [image: why?]", False), ("Sim!", False), ("", False)],
+)
+def test_a_question_is_told_by_its_end(text: str, does: bool) -> None:
+    assert asks(text) is does
+
+
+def test_the_ends_of_a_fact_are_names_of_what_it_was_drawn_from() -> None:
+    fact = Fact(subject="Ana Souza", predicate="works at", object="ÁGUAS Ltda.")
+    assert ends(memory(fact.sentence(), fact=fact, kind=MemoryKind.FACT)) == ["ana souza", "aguas ltda"]
+    assert ends(memory("no fact")) == []
