@@ -1,117 +1,24 @@
-"""What was said is read once, whatever a model does: from stored to extracted or failed, with all that came of it."""
+"""What was said becomes facts, episodes and rules, for whoever may read it, trusted as it is; nothing else is shown."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
-import pytest
 from lousa.agents import prompts
-from lousa.agents.extracting import ATTEMPTS, GIVES_UP, Extracted, Extraction, Standing, standing
-from lousa.agents.llm import Model
+from lousa.agents.extracting import Standing
 from lousa.infra.clock import SystemClock
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
-from lousa.memory_layers.execution import memories
 from lousa.memory_layers.execution.transcript import Transcript, TranscriptTurn
-from lousa.memory_layers.guard import admit
-from lousa.memory_layers.records import Memory, MemoryKind
-from psycopg.errors import InsufficientPrivilege
-from scripted import Scripted
 
 from .conftest import eventually
+from .reading import NOTHING, RECIFE, Reader, facts, reader
+
+__all__ = ["reader"]
 
 if TYPE_CHECKING:
     from lousa.memory_layers.records import Source
-
-    from .conftest import WritePath
-
-NOTHING: dict[str, Any] = {"facts": [], "episodes": [], "rules": []}
-
-
-def facts(*told: tuple[str, str, str, str], **more: Any) -> dict[str, Any]:
-    names = ("subject", "predicate", "object", "quotation")
-    return {**NOTHING, "facts": [{**dict(zip(names, each, strict=True)), **more} for each in told]}
-
-
-NEIGHBOURS = [
-    "Ana mora perto do cais",
-    "Bruno cozinha para vizinhos",
-    "Carla estuda biologia marinha",
-    "Davi conserta relógios antigos",
-    "Elisa viaja muito ao sul",
-    "Fábio cria abelhas nativas",
-    "Gilda canta no coral",
-    "Heitor pinta murais grandes",
-    "Iara rema todo domingo",
-    "Jonas coleciona selos raros",
-    "Kátia ensina xadrez",
-    "Lauro planta café orgânico",
-]
-RECIFE = facts(("user", "mora em", "Recife", "moro em Recife"))
-
-
-@dataclass
-class Reader:
-    """Extraction over the real write path, by a model that a test scripts."""
-
-    path: WritePath
-    who: Principal
-    model: Scripted = field(default_factory=lambda: Scripted({}, NOTHING))
-
-    def extraction(self, **parts: Any) -> Extraction:
-        model = Model(self.model.model, self.model)
-        return Extraction(self.path.connections, self.path.router, model, SystemClock(), **parts)
-
-    async def run(self, **parts: Any) -> Extracted:
-        return await self.extraction().run(self.who.tenant, **parts)
-
-    async def keep(self, *texts: str, **parts: Any) -> list[UUID]:
-        """Memories of what was said, in the record."""
-        told: dict[str, Any] = {"kind": MemoryKind.EPISODIC, "source": "user", "trust": 1.0, **parts}
-        kept = [self.path.memory(self.who, text, **told) for text in texts]
-        admitted = [admit(self.who, memory, memory.id, memory.recorded_at) for memory in kept]
-        async with self.path.connections.transaction(self.who) as connection:
-            await memories.insert(connection, admitted)
-        return [memory.id for memory in kept]
-
-    async def thinks(self) -> None:
-        """Wait until the model was asked."""
-
-        async def asked() -> bool:
-            return bool(self.model.asked)
-
-        await eventually(asked)
-
-    async def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
-        async with self.path.connections.system_transaction(self.who.tenant) as connection:
-            return await (await connection.execute(query.encode(), parameters)).fetchall()
-
-    async def states(self) -> dict[UUID, tuple[str, int, str | None]]:
-        query = "SELECT source, state, attempts, error FROM extraction WHERE tenant = current_tenant()"
-        return {row[0]: row[1:] for row in await self.rows(query)}
-
-    async def derived(self) -> list[Memory]:
-        """What came of anything, in the order of its text."""
-        query = "SELECT id FROM memory WHERE tenant = current_tenant() AND sources <> '{}' ORDER BY text"
-        ids = [row[0] for row in await self.rows(query)]
-        async with self.path.connections.system_transaction(self.who.tenant) as connection:
-            found = await memories.get(connection, ids)
-        return [found[one] for one in ids]
-
-    async def texts(self) -> list[str]:
-        return [memory.text for memory in await self.derived()]
-
-    async def standing(self, **parts: Any) -> Standing:
-        return await standing(self.path.connections, self.who.tenant, **parts)
-
-
-@pytest.fixture
-def reader(path: WritePath, principal: Principal) -> Reader:
-    return Reader(path, principal)
 
 
 async def test_what_stands_is_written_with_the_state_of_its_source_and_an_entry_and_is_read_no_more(
@@ -140,127 +47,6 @@ async def test_what_stands_is_written_with_the_state_of_its_source_and_an_entry_
     again = await reader.run(retry_failed=True)
     assert (again.read, len(reader.model.asked)) == (0, 1)
     assert await reader.standing() == Standing(unread=0, extracted=1, failed=0)
-
-
-async def test_whatever_a_model_answers_the_source_is_kept_and_its_state_says_what_became_of_it(reader: Reader) -> None:
-    long = " ".join(f"item{number}" for number in range(60))
-    answers: dict[str, tuple[Any, tuple[str, str | None], int]] = {
-        "garbage": ("lorem ipsum", ("failed", "no JSON"), 0),
-        "half": ('{"facts": [{"subject": "user", "pre', ("failed", "no JSON"), 0),
-        "refusal": ("I'm sorry, I can't help with that.", ("failed", "no JSON"), 0),
-        "silence": ("", ("failed", "empty"), 0),
-        "empty": ({}, ("failed", "shape"), 0),
-        "hollow": ({**NOTHING, "facts": [{}, {}]}, ("failed", "misread"), 0),
-        "english": (
-            {**NOTHING, "episodes": [{"text": "The user has moved", "quotation": "mora"}]},
-            ("failed", "misread"),
-            0,
-        ),
-        "foreign": (
-            facts(("user", "mora em", "foreign Recife", "mora em foreign Recife"), owner="mallory", tenant="other"),
-            ("failed", "misread"),
-            0,
-        ),
-        "nothing": (NOTHING, ("extracted", None), 0),
-        "twice": (facts(*[("user", "vive em", "twice Recife", "mora em twice Recife")] * 3), ("extracted", None), 1),
-        "rambles": (
-            facts(*(("user", f"tem {n}", f"item{n}", long) for n in range(60))),
-            ("extracted", None),
-            24,
-        ),
-    }
-    reader.model.answers = {f"em {name} Recife": answer for name, (answer, _, _) in answers.items()}
-    sources = dict(zip(answers, await reader.keep(*(f"mora em {name} Recife {long}" for name in answers)), strict=True))
-    done = await reader.run()
-    states = await reader.states()
-    assert {name: (states[sources[name]][0], states[sources[name]][2]) for name in answers} == {
-        name: state for name, (_, state, _) in answers.items()
-    }
-    came = [source for memory in await reader.derived() for source in memory.sources]
-    assert {name: came.count(sources[name]) for name in answers} == {
-        name: number for name, (_, _, number) in answers.items()
-    }
-    assert sum(done.failed.values()) == 8 and not done.gave_up
-    kept = await reader.rows("SELECT count(*) FROM memory WHERE tenant = current_tenant() AND sources = '{}'")
-    assert kept == [(len(answers),)]
-    [(entries,)] = await reader.rows(
-        "SELECT count(*) FROM ledger_entry WHERE action = 'extract' AND outcome = 'failed'"
-    )
-    assert entries == 8
-    told = await reader.rows("SELECT row_to_json(extraction)::text FROM extraction WHERE tenant = current_tenant()")
-    assert "Recife" not in str(told)
-
-
-async def test_what_fails_is_tried_again_by_later_runs_and_then_only_when_asked(reader: Reader) -> None:
-    [source] = await reader.keep("Eu moro em Recife.")
-    reader.model.otherwise = "garbage"
-    for attempt in range(1, ATTEMPTS + 1):
-        assert (await reader.run()).failed == {"no JSON": 1}
-        assert await reader.states() == {source: ("failed", attempt, "no JSON")}
-    assert (await reader.run()).failed == {}
-    assert (await reader.standing()).unread == 0 and (await reader.standing(retry_failed=True)).unread == 1
-    reader.model.otherwise = RECIFE
-    assert (await reader.run(retry_failed=True)).written == {"fact": 1}
-    assert (await reader.states())[source][0] == "extracted" and len(await reader.derived()) == 1
-
-
-async def test_a_model_that_is_away_counts_against_no_source_and_ends_the_run(reader: Reader) -> None:
-    sources = await reader.keep(*NEIGHBOURS)
-    reader.model.otherwise = ConnectionError("no route to it")
-    done = await reader.run()
-    assert done.gave_up and GIVES_UP <= sum(done.failed.values()) < len(sources)
-    assert {state[2] for state in (await reader.states()).values()} == {"away"}
-    for _ in range(ATTEMPTS):
-        await reader.run(limit=GIVES_UP)
-    reader.model.otherwise = NOTHING
-    assert (await reader.run()).read == len(sources)
-    assert {state[0] for state in (await reader.states()).values()} == {"extracted"}
-
-
-async def test_two_that_run_at_once_read_each_source_once(reader: Reader) -> None:
-    sources = await reader.keep(*NEIGHBOURS)
-    reader.model.answers = {text: facts((text.split()[0], "mora", text.split()[-1], text)) for text in NEIGHBOURS}
-    runs = await asyncio.gather(*(reader.run() for _ in range(3)))
-    assert sum(run.read for run in runs) == len(sources) == len(reader.model.asked)
-    assert sorted(source for memory in await reader.derived() for source in memory.sources) == sorted(sources)
-
-
-async def test_one_that_was_overtaken_while_its_model_thought_writes_nothing(reader: Reader) -> None:
-    [source] = await reader.keep("Eu moro em Recife.")
-    slow = Reader(reader.path, reader.who, Scripted({}, RECIFE, gate=asyncio.Event()))
-    late = asyncio.create_task(slow.extraction(lease=timedelta(0)).run(reader.who.tenant, limit=1))
-    await slow.thinks()
-    reader.model.otherwise = facts(("user", "reside em", "Recife", "moro em Recife"))
-    assert (await reader.run()).written == {"fact": 1}
-    assert slow.model.gate is not None
-    slow.model.gate.set()
-    assert (await late).read == 0
-    assert await reader.texts() == ["user · reside em · Recife"]
-    assert (await reader.states())[source][:2] == ("extracted", 2)
-
-
-async def test_what_is_withdrawn_while_it_is_read_gives_nothing(reader: Reader) -> None:
-    [source] = await reader.keep("Eu moro em Recife.")
-    reader.model.otherwise, reader.model.gate = RECIFE, asyncio.Event()
-    reading = asyncio.create_task(reader.run())
-    await reader.thinks()
-    await reader.path.router.forget(reader.who, source, "asked to", new_id())
-    reader.model.gate.set()
-    assert (await reading).written == {}
-    assert await reader.derived() == [] and await reader.states() == {}
-
-
-async def test_a_run_that_is_cancelled_leaves_its_sources_to_the_next_at_once(reader: Reader) -> None:
-    await reader.keep("Eu moro em Recife.")
-    reader.model.otherwise, reader.model.gate = RECIFE, asyncio.Event()
-    reading = asyncio.create_task(reader.run())
-    await reader.thinks()
-    reading.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await reading
-    reader.model.gate.set()
-    assert (await reader.run()).written == {"fact": 1}
-    assert [state[:2] for state in (await reader.states()).values()] == [("extracted", 1)]
 
 
 async def test_a_model_is_not_shown_what_nobody_vouches_for_until_somebody_does(reader: Reader) -> None:
@@ -384,22 +170,9 @@ async def test_a_text_that_tells_more_than_a_fact_does_not_give_way_with_it(read
     assert dict(rows) == {short: "superseded", other: "live"}
 
 
-async def test_a_limit_is_kept_and_a_text_of_a_word_or_two_needs_no_model(reader: Reader) -> None:
-    await reader.keep("ok", "sim, claro", *NEIGHBOURS[:2])
-    assert (await reader.run(limit=3)).read == 1
-    assert len(reader.model.asked) == 1 and (await reader.standing()).unread == 1
-
-
 async def test_what_is_derived_is_no_source_again(reader: Reader) -> None:
     await reader.keep("The release was rolled back on Tuesday because the tests failed.")
     episode = {"text": "The tests failed on Tuesday", "quotation": "the tests failed"}
     reader.model.otherwise = {**NOTHING, "episodes": [episode]}
     assert (await reader.run()).written == {"episodic": 1}
     assert (await reader.run()).read == 0 and len(reader.model.asked) == 1
-
-
-async def test_agents_neither_see_nor_change_how_sources_stand(reader: Reader) -> None:
-    for query in ("SELECT * FROM extraction", "DELETE FROM extraction", "UPDATE extraction SET state = 'stored'"):
-        with pytest.raises(InsufficientPrivilege):
-            async with reader.path.connections.transaction(reader.who) as connection:
-                await connection.execute(query.encode())
