@@ -17,7 +17,7 @@ from typing import Any
 
 from ..records import Fact, Json
 from .moods import doubts
-from .told import Sentence, Told, read
+from .told import Sentence, Told, label_of, read
 from .values import Value, plain, values
 from .words import BEGINNINGS, LIGHT, WORD, implied, sense
 
@@ -86,6 +86,9 @@ class Verdict:
 
 def restates(older: str, newer: str, weigh: Weigh, likeness: float = 1.0) -> Verdict | None:
     """What `newer` tells instead of what `older` told; None where it does not plainly do so."""
+    said, says = label_of(older), label_of(newer)
+    if said and says and said != says:
+        return None  # two voices, or two things that are listed
     best: Verdict | None = None
     for old in read(older):
         for new in read(newer):

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Literal
 
 from .moods import Mood, mood_of
-from .values import LONGEST, Value, plain, values
+from .values import LABEL, LONGEST, Value, plain, values
 from .words import CHANGES, LIGHT, NUMBERS, OWN, SCOPES, SPANS, WORD, sense
 
 Part = Literal["told", "before", "denied", "when", "named"]
@@ -140,6 +140,12 @@ class Sentence:
     @cached_property
     def _edges(self) -> tuple[int, ...]:
         return (self.begin, *(self.begin + comma.end() for comma in _COMMA.finditer(self.text)))
+
+
+def label_of(text: str) -> str:
+    """Who says it, or what is listed, where a text begins with that and a colon."""
+    found = LABEL.match(text)
+    return plain(found[1]) if found else ""
 
 
 def tells(text: str) -> bool:

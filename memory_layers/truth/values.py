@@ -26,6 +26,8 @@ _SIGNS = {"r$": "brl", "us$": "usd", "$": "usd", "€": "eur", "£": "gbp"}
 _WORDS = {"rea": "brl", "brl": "brl", "eur": "eur", "dol": "usd", "usd": "usd", "buc": "usd"}
 _ARTICLES = ("um", "uma", "one")
 _MONTH, _WEEKDAY, _SPAN = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(SPANS)
+LABEL = re.compile(r"\s*([A-ZÀ-Ý][\w'’.-]*(?: [A-ZÀ-Ý][\w'’.-]*){0,2}):\s")
+"""What stands before a colon at the beginning of a text, every word with a capital: who speaks, as a rule."""
 LONGEST = 2_000
 """Signs of a text that are read."""
 _PLACES = (
@@ -76,6 +78,8 @@ def values(text: str) -> list[Value]:
 def holds_value(text: str) -> bool:
     """Whether a text may hold a value: a cheap look before it is read."""
     text = text[:LONGEST]
+    if label := LABEL.match(text):
+        text = text[label.end() :]
     return _MAYBE.search(text) is not None or _DAYS.search(plain(text)) is not None
 
 
@@ -231,6 +235,13 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Read]], ...] = 
 
 _NAME = re.compile(r"[A-ZÀ-Ý][\w'&+-]*(?:(?: (?:de|da|do|dos|das|of|van|von|&) (?=[A-ZÀ-Ý]))? ?[A-ZÀ-Ý0-9][\w'&+-]*)*")
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{1,60})[\"”»]|(?<!\w)'([^']{1,60})'(?!\w)")
+_CALLED_WITH = """
+hey hi hello hiya oh wow yeah yes yep no nope thanks thank congrats congratulations well sure great awesome cool nice
+absolutely totally definitely exactly agreed right sorry dear good welcome happy love aw aww haha hmm ok okay
+oi ola opa nossa poxa valeu obrigado obrigada bom boa parabens sim nao claro desculpa querido querida legal otimo
+"""
+_CALLS = frozenset(_CALLED_WITH.split())
+"""What a name is called with at the beginning of a sentence."""
 _TITLES = frozenset({"i", "i'm", "i've", "i'll", "i'd", "eu", "dr", "dra", "sr", "sra", "mr", "mrs", "ms"})
 
 
@@ -241,7 +252,7 @@ def _names(text: str, flat: str, free: bytearray) -> Iterator[Value]:
             if 0 in free[begin:end]:
                 continue
             if sort == "name" and _opens(text, begin, "") and (opening := re.match(r"(\w+) ", flat[begin:end])):
-                begin += opening.end() if opening[1] in STOP_WORDS else 0
+                begin += opening.end() if opening[1] in STOP_WORDS or opening[1] in _CALLS else 0
             same = flat[begin:end].strip("\"“”«»' ").removesuffix("'s")
             if sort == "name" and (_opens(text, begin, text[begin:end]) or same in _TITLES):
                 continue

@@ -153,6 +153,9 @@ ANOTHER_MATTER = [
     ("notes/a.md has 12 words", "notes/b.md has 15 words"),
     ("Sensor a12 reads 55 degrees", "Sensor b77 reads 33 degrees"),
     ("Yeah, John! Count on me.", "Yeah, Tim! Count on me."),
+    ("Tim: Hey John, great to see you!", "John: Hey Tim, great to see you!"),
+    ("Ana: my standup is at 9:30.", "Bia: my standup is at 10:15."),
+    ("Gold: 10% discount.", "Silver: 5% discount."),
     ("Wow, Chicago sounds great!", "Wow, Boston sounds great!"),
 ]
 
