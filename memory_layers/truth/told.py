@@ -58,6 +58,10 @@ _LIMIT = re.compile(
 _MOST_VALUES = 8
 """A sentence with more is a list, and tells nothing anew."""
 _MOST_SENTENCES = 40
+_LONGEST_TOLD = 800
+_HEADING = re.compile(r"[^\n]{0,118}[^\s.!?:;,…-]\n+\s*[^\s*•#-][^\n]{149}")
+"""A line of its own that ends without a sign, over a paragraph."""
+_ENTRY = re.compile(r"(?P<thing>[^\W_]{2,})[^\n]{0,118}\n+(?:[^\w\n]*\w+ )?[^\w\n]*(?P=thing)\b")
 _DATED = ("weekday", "month", "date", "year")
 
 
@@ -171,9 +175,19 @@ def spellings(text: str) -> list[str]:
     return [*dict.fromkeys([*found, *(word[0] for word in WORD.finditer(plain(text[:LONGEST])))])][:200]
 
 
+def is_document(text: str) -> bool:
+    """Whether it is a page rather than something that is told: long, under a heading, or an entry that begins with its.
+
+    Pages describe one thing after another in the same words, with other values: none of them takes another's place.
+    """
+    return len(text) > _LONGEST_TOLD or _HEADING.match(text) is not None or _ENTRY.match(text) is not None
+
+
 @lru_cache(maxsize=4_000)
 def read(text: str) -> tuple[Sentence, ...]:
-    """A text's sentences."""
+    """A text's sentences; of a document none."""
+    if is_document(text):
+        return ()
     flat = plain(text[:LONGEST])
     found = values(text[:LONGEST])
     places = islice(_sentences(flat, found), _MOST_SENTENCES)
