@@ -32,6 +32,11 @@ _SPELT = ("word", "name", "quote", "code", "host", "mail", "address")
 _DAYS = ("weekday", "month", "date", "year", "time")
 _BETWEEN = re.compile(r"[ ,]*(?:at|as|a|on|the|de|do|em|in|from|das|of)?[ ,]*(?:the|as)? *")
 
+_CASE = re.compile(
+    r"\W*(?:[^\W\d_]+\.?\s+(?:n[o.]*\s*)?){1,2}#?"
+    r"(?P<case>[a-z]{1,6}-?\d{2,}(?:[-/]\d+)*|(?!(?:19|20)\d\d\b)\d{4,})(?=[\s:,;.)]|$)"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -95,7 +100,19 @@ def restates(older: str, newer: str, weigh: Weigh, likeness: float = 1.0) -> Ver
             found = _compared(old, new, weigh, likeness)
             if found is not None and (best is None or found.covered > best.covered):
                 best = found
-    return best
+    return None if best is not None and _two_cases(older, newer, best) else best
+
+
+def _two_cases(older: str, newer: str, verdict: Verdict) -> bool:
+    """Whether each begins with the number of its case (`Ticket INC-4471: …`, `chamado 88132`), which is another's."""
+    one, other = _CASE.match(plain(older)), _CASE.match(plain(newer))
+    return (
+        one is not None
+        and other is not None
+        and one["case"] != other["case"]
+        and one["case"] not in f"{verdict.spelling} {verdict.before}"
+        and other["case"] not in verdict.after
+    )
 
 
 def _compared(old: Sentence, new: Sentence, weigh: Weigh, likeness: float) -> Verdict | None:
@@ -274,6 +291,8 @@ def _object(fact: Fact) -> tuple[str, str, str]:
 
 def repeats(text: str, verdict: Verdict, told: str, weigh: Weigh) -> bool:
     """Whether a text tells, of the same thing, the value that a verdict found replaced by that of `told`."""
+    if _two_cases(text, told, verdict):
+        return False
     for sentence in read(text):
         held = {one.value.same: one for one in sentence.told if one.value.sort == verdict.sort}
         one = held.get(verdict.before)

@@ -1,4 +1,4 @@
-"""A page is no message: what it says takes nobody's place."""
+"""A page is no message, and two cases with numbers of their own are two: neither takes another's place."""
 
 from __future__ import annotations
 
@@ -42,3 +42,27 @@ def test_a_page_does_not_take_the_place_of_another() -> None:
 )
 def test_a_message_is_no_page_though_it_has_several_lines(text: str) -> None:
     assert not is_document(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Order 88132: the parcel is held in Recife.", "Order 88214: the parcel is held in Manaus."),
+        ("Ticket OPS-512: owner is Clara.", "Ticket OPS-521: owner is Bruno."),
+        ("PR #2219 changed the timeout to 30 seconds.", "PR #2291 changed the timeout to 45 seconds."),
+        ("Chamado 40118: o técnico é o Nivaldo.", "Chamado 40181: o técnico é o Osmar."),
+    ],
+)
+def test_a_case_takes_no_other_cases_place(one: str, other: str) -> None:
+    assert restates(one, other, lambda _word: 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Order 88132: the parcel is held in Recife.", "Order 88132: the parcel is held in Manaus."),
+        ("The limit is 4500 requests.", "The limit is 6500 requests."),
+    ],
+)
+def test_a_case_takes_its_own_place_and_a_value_is_no_case(one: str, other: str) -> None:
+    assert restates(one, other, lambda _word: 1.0) is not None
