@@ -33,8 +33,8 @@ _DAYS = ("weekday", "month", "date", "year", "time")
 _BETWEEN = re.compile(r"[ ,]*(?:at|as|a|on|the|de|do|em|in|from|das|of)?[ ,]*(?:the|as)? *")
 
 _CASE = re.compile(
-    r"\W*(?:[^\W\d_]+\.?\s+(?:n[o.]*\s*)?){1,2}#?"
-    r"(?P<case>[a-z]{1,6}-?\d{2,}(?:[-/]\d+)*|(?!(?:19|20)\d\d\b)\d{4,})(?=[\s:,;.)]|$)"
+    r"\W*(?:[^\W\d_]+\.?\s+(?:n[o.]*\s*)?){1,2}(?P<sign>#)?"
+    r"(?P<case>[a-z]{1,6}-?\d{2,}(?:[-/]\d+)*|(?!(?:19|20)\d\d\b)\d{4,})(?P<colon>:)?(?=[\s,;.)]|$)"
 )
 
 
@@ -104,15 +104,16 @@ def restates(older: str, newer: str, weigh: Weigh, likeness: float = 1.0) -> Ver
 
 
 def _two_cases(older: str, newer: str, verdict: Verdict) -> bool:
-    """Whether each begins with the number of its case (`Ticket INC-4471: …`, `chamado 88132`), which is another's."""
+    """Whether each begins with the number of its case (`Ticket INC-4471: …`, `PR #2219 …`), which is another's.
+
+    Without a sign it may be the value itself: `Version 1204 runs …`.
+    """
     one, other = _CASE.match(plain(older)), _CASE.match(plain(newer))
-    return (
-        one is not None
-        and other is not None
-        and one["case"] != other["case"]
-        and one["case"] not in f"{verdict.spelling} {verdict.before}"
-        and other["case"] not in verdict.after
-    )
+    if one is None or other is None or one["case"] == other["case"]:
+        return False
+    if (one["sign"] and other["sign"]) or (one["colon"] and other["colon"]):
+        return True
+    return one["case"] not in f"{verdict.spelling} {verdict.before}" and other["case"] not in verdict.after
 
 
 def _compared(old: Sentence, new: Sentence, weigh: Weigh, likeness: float) -> Verdict | None:

@@ -47,6 +47,8 @@ def test_a_message_is_no_page_though_it_has_several_lines(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("PR #3117 changed the retries to five.", "PR #3171 changed the retries to two."),
+        ("Chamado 40118: a impressora do caixa 7 parou.", "Chamado 40181: a impressora do caixa 9 parou."),
         ("Order 88132: the parcel is held in Recife.", "Order 88214: the parcel is held in Manaus."),
         ("Ticket OPS-512: owner is Clara.", "Ticket OPS-521: owner is Bruno."),
         ("PR #2219 changed the timeout to 30 seconds.", "PR #2291 changed the timeout to 45 seconds."),
@@ -61,6 +63,7 @@ def test_a_case_takes_no_other_cases_place(one: str, other: str) -> None:
     ("one", "other"),
     [
         ("Order 88132: the parcel is held in Recife.", "Order 88132: the parcel is held in Manaus."),
+        ("Version 1204 runs in production.", "Version 1207 runs in production."),
         ("The limit is 4500 requests.", "The limit is 6500 requests."),
     ],
 )
