@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Literal
 
 from .moods import Mood, mood_of
-from .values import LABEL, LONGEST, Value, plain, values
+from .values import LABEL, Value, bare, plain, values
 from .words import CHANGES, LIGHT, NUMBERS, OWN, SCOPES, SPANS, WORD, sense
 
 Part = Literal["told", "before", "denied", "when", "named"]
@@ -95,10 +95,10 @@ class Sentence:
                 inside[0].sort != "span" or word[0].rstrip("s") in SPANS or word[0] in NUMBERS or not word[0].isalpha()
             ):
                 continue
-            bare = word[0].split("'")[0].split("’")[0]
-            if bare in LIGHT:
+            spelt = word[0].split("'")[0].split("’")[0]
+            if spelt in LIGHT:
                 continue
-            if (compared := sense(bare)) not in CHANGES:
+            if (compared := sense(spelt)) not in CHANGES:
                 found.append((compared, begin, end))
         return tuple(found)
 
@@ -148,7 +148,7 @@ class Sentence:
 
 def label_of(text: str) -> str:
     """Who says it, or what is listed, where a text begins with that and a colon."""
-    found = LABEL.match(text)
+    found = LABEL.match(bare(text))
     return plain(found[1]) if found else ""
 
 
@@ -162,7 +162,7 @@ def tells(text: str) -> bool:
 def terms_of(text: str) -> dict[str, str]:
     """The words of a text that say something: stem → the word as it stands there, folded."""
     found: dict[str, str] = {}
-    flat = plain(text[:LONGEST])
+    flat = plain(bare(text))
     for sentence in read(text):
         for stem, begin, end in sentence.tokens:
             found.setdefault(stem, flat[begin:end])
@@ -172,7 +172,7 @@ def terms_of(text: str) -> dict[str, str]:
 def spellings(text: str) -> list[str]:
     """Whatever in a text may be a value that another gave up: values as they are compared, and words."""
     found = [one.value.same for sentence in read(text) for one in sentence.told]
-    return [*dict.fromkeys([*found, *(word[0] for word in WORD.finditer(plain(text[:LONGEST])))])][:200]
+    return [*dict.fromkeys([*found, *(word[0] for word in WORD.finditer(plain(bare(text))))])][:200]
 
 
 def is_document(text: str) -> bool:
@@ -188,8 +188,8 @@ def read(text: str) -> tuple[Sentence, ...]:
     """A text's sentences; of a document none."""
     if is_document(text):
         return ()
-    flat = plain(text[:LONGEST])
-    found = values(text[:LONGEST])
+    text = bare(text)
+    flat, found = plain(text), values(text)
     places = islice(_sentences(flat, found), _MOST_SENTENCES)
     return tuple(_sentence(flat, begin, end, found) for begin, end in places)
 

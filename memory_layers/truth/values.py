@@ -59,6 +59,23 @@ def _folded(sign: str) -> str:
     return sign if sign.isspace() else folded(sign)[:1] or " "
 
 
+def bare(text: str) -> str:
+    """A text with blanks in the place of what stands in square brackets, and of a stamp of day and time before it."""
+    shown = _ASIDE.sub(lambda aside: " " * len(aside[0]), text[:LONGEST])
+    if stamp := _STAMP.match(plain(shown)):
+        shown = " " * stamp.end() + shown[stamp.end() :]
+    return shown
+
+
+_ASIDE = re.compile(r"\[[^\]]*\]")
+_CLOCK = r"\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?|\d{1,2}\s?[ap]\.?m\b\.?"
+_DAY = (
+    rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?|\d{{1,2}}(?: de)? (?:{_MONTH}|may)(?:,? (?:de )?\d{{4}})?"
+    rf"|(?:{_MONTH}|may) \d{{1,2}}(?:,? \d{{4}})?"
+)
+_STAMP = re.compile(rf"\s*\(?(?:{_DAY}|{_CLOCK})(?:t|,? (?:(?:on|at|as|em) )?)(?:{_DAY}|{_CLOCK})z?\)?[,:;]?\s+")
+
+
 def values(text: str) -> list[Value]:
     """The values of a text, in the order in which they stand."""
     flat = plain(text)
@@ -77,7 +94,7 @@ def values(text: str) -> list[Value]:
 
 def holds_value(text: str) -> bool:
     """Whether a text may hold a value: a cheap look before it is read."""
-    text = text[:LONGEST]
+    text = bare(text)
     if label := LABEL.match(text):
         text = text[label.end() :]
     return _MAYBE.search(text) is not None or _DAYS.search(plain(text)) is not None

@@ -156,6 +156,9 @@ ANOTHER_MATTER = [
     ("Tim: Hey John, great to see you!", "John: Hey Tim, great to see you!"),
     ("Ana: my standup is at 9:30.", "Bia: my standup is at 10:15."),
     ("Gold: 10% discount.", "Silver: 5% discount."),
+    ("1:41 pm on 12 January, 2024 Tim: it was great.", "5:26 pm on 2 March, 2024 Tim: it was great."),
+    ("(10 de junho 14:00) A equipe gostou.", "(12 de junho 15:30) A equipe gostou."),
+    ("The photo is here [three turtles on a rock]", "The photo is here [two turtles on a rock]"),
     ("Wow, Chicago sounds great!", "Wow, Boston sounds great!"),
 ]
 
