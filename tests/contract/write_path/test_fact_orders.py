@@ -9,7 +9,7 @@ from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
 from lousa.memory_layers.execution import memories
 from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
-from lousa.memory_layers.records import Fact
+from lousa.memory_layers.records import Fact, Memory
 
 from .conftest import WritePath
 
@@ -23,17 +23,20 @@ async def test_five_facts_with_equal_and_lost_times_end_alike_in_all_120_orders(
     """A value that returns, two that contest a moment, and one whose time was lost: it counts from when it was said."""
     told = (("a", -50, 0.7), ("b", -40, 0.7), ("a", -30, 0.5), ("c", -30, 0.5), ("d", None, 0.7))
     knowledge = KnowledgeLayer(path.connections)
-    for number, order in enumerate(permutations(told)):
-        for value, day, trust in order:
+    for step in zip(*permutations(told), strict=True):  # the next fact of every order, each of a key of its own
+        batch: list[Memory] = []
+        for number, (value, day, trust) in enumerate(step):
             since = None if day is None else TODAY + day * DAY
             fact = Fact(subject=f"thing {number}", predicate="value", object=value, since=since)
             said = TODAY + (-45 if day is None else day) * DAY
-            memory = path.memory(
-                principal, fact.sentence(), fact=fact, id=new_id(), trust=trust, occurred_at=said, recorded_at=said
+            batch.append(
+                path.memory(
+                    principal, fact.sentence(), fact=fact, id=new_id(), trust=trust, occurred_at=said, recorded_at=said
+                )
             )
-            async with path.connections.transaction(principal) as connection:
-                await memories.insert(connection, [memory])
-                await knowledge.state(connection, principal, [memory])
+        async with path.connections.transaction(principal) as connection:
+            await memories.insert(connection, batch)
+            await knowledge.state(connection, principal, batch)
     async with path.connections.system_transaction(principal.tenant) as connection:
         cursor = await connection.execute(
             "SELECT s.name, array_agg((f.object, f.valid_from, f.valid_to, f.status, m.status, m.confirmed_at)::text"
