@@ -56,10 +56,10 @@ class Weights:
     words: float = 1.0
     dense: float = 7.5
     graph: float = 0.3
-    before: float = 0.4
-    behind: float = 0.3
+    before: float = 0.5
+    behind: float = 0.2
     second: float = 0.2
-    answer: float = 0.3
+    answer: float = 0.4
     asking: float = -0.2
     speaker: float = 0.4
     time: float = 0.5
