@@ -117,23 +117,43 @@ class Examination:
     async def put(self, tenant: str, memories: Sequence[Memory]) -> Collection[UUID]:
         """Examine memories; those whose words and vectors are still owed stay owed."""
         async with self._connections.system_transaction(tenant) as connection:
-            await connection.execute(QUERIES["take_turns"])
             ids = [memory.id for memory in memories]
             cursor = await connection.execute(QUERIES["unready"], {"ids": ids})
             if late := {row[0] for row in await cursor.fetchall()}:
                 await connection.execute(QUERIES["put_off"], {"ids": [*late]})
-            async with connection.cursor(row_factory=class_row(Candidate)) as told:
-                await told.execute(QUERIES["examined"], {"ids": [one for one in ids if one not in late]})
-                due = await told.fetchall()
-            gone = set[UUID]()
-            for one in due:
-                if one.id not in gone:
-                    table = cast(LiteralString, f"memory_vector_{self._space()}")
-                    gone |= await _Examined(connection, tenant, one, self._clock.now(), table).settle()
+            due = await _told(connection, [one for one in ids if one not in late])
+        for one in due:
+            await self._examine(tenant, one.id)
         return late
+
+    async def _examine(self, tenant: str, identifier: UUID) -> None:
+        """In a transaction of its own, so that no row is held while another is thought about."""
+        async with self._connections.system_transaction(tenant) as connection:
+            await connection.execute(QUERIES["take_turns"])
+            for this in await _told(connection, [identifier]):  # as it stands by now
+                table = cast(LiteralString, f"memory_vector_{self._space()}")
+                await _Examined(connection, tenant, this, self._clock.now(), table).settle()
 
     async def drop(self, tenant: str, ids: Collection[UUID]) -> None:
         """Nothing: what left the record is told no more."""
+
+
+async def _told(connection: Connection, ids: Sequence[UUID]) -> list[Candidate]:
+    """What is to be examined of these, in the order in which it was told."""
+    async with connection.cursor(row_factory=class_row(Candidate)) as cursor:
+        await cursor.execute(QUERIES["examined"], {"ids": list(ids)})
+        return await cursor.fetchall()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mark:
+    """One memory that gives way."""
+
+    old: Candidate
+    new: Candidate
+    verdict: Verdict
+    why: str
+    by_fact: bool
 
 
 @dataclass(slots=True)
@@ -145,18 +165,19 @@ class _Examined:
     this: Candidate
     now: datetime
     table: LiteralString
-    gone: set[UUID] = field(default_factory=set[UUID])
+    marks: dict[UUID, _Mark] = field(default_factory=dict[UUID, _Mark])
+    """What gives way, itself included; written at the end and in one order."""
 
-    async def settle(self) -> set[UUID]:
-        """Whatever gives way because of it, itself included."""
+    async def settle(self) -> None:
+        """Mark whatever gives way because of it."""
         rarity = Rarity(self.connection)
         if self.this.fact is not None:
             await self._fact(rarity)
         else:
             await self._text(rarity)
-        if self.gone:
-            await self.connection.execute(QUERIES["unindex"], {"ids": [*self.gone]})
-        return self.gone
+        gone = [one for one in sorted(self.marks) if await self._mark(self.marks[one])]
+        if gone:
+            await self.connection.execute(QUERIES["unindex"], {"ids": gone})
 
     async def _text(self, rarity: Rarity) -> None:
         this = self.this
@@ -173,17 +194,17 @@ class _Examined:
             verdict = restates(earlier.text, later.text, weigh, other.likeness or 0.0)
             if verdict is None or (later is this and self._only_mentions(verdict, other, links)):
                 continue
-            await self._give_way(earlier, later, verdict, verdict.reason)
+            self._give_way(earlier, later, verdict, verdict.reason)
             await self._repeated(rarity, verdict, later, weigh)
             if earlier is this:
                 return
         for newer, verdict in links:
             if (
-                newer.id not in self.gone
+                newer.id not in self.marks
                 and newer.trust >= this.trust
                 and repeats(this.text, verdict, newer.text, weigh)
             ):
-                await self._give_way(this, newer, verdict, _REPEATED)
+                self._give_way(this, newer, verdict, _REPEATED)
                 return
 
     def _only_mentions(self, verdict: Verdict, other: Candidate, links: Sequence[tuple[Candidate, Verdict]]) -> bool:
@@ -212,7 +233,7 @@ class _Examined:
                 names = [name for name in row if name not in ("id", "fact", "source")]
                 source = Candidate(id=row["source"], told_at=this.told_at, **{name: row[name] for name in names})
                 if _covers(this, source):
-                    await self._give_way(source, heir, verdict, _SUPPORTED, by_fact=True)
+                    self._give_way(source, heir, verdict, _SUPPORTED, by_fact=True)
             weigh = await rarity.weigher(told, *new_sources.values(), f"{old.subject} {old.predicate}")
             await self._repeated(rarity, verdict, heir, weigh, by_fact=True, but=new_sources.keys())
 
@@ -229,7 +250,7 @@ class _Examined:
         """What tells the old value of the same thing gives way as well, whenever it was told."""
         words = [verdict.spelling, *verdict.words]
         for other in await self._alike(rarity, words):
-            if other.id in (newer.id, *but) or other.id in self.gone or (not by_fact and newer.trust < other.trust):
+            if other.id in (newer.id, *but) or other.id in self.marks or (not by_fact and newer.trust < other.trust):
                 continue
             await asyncio.sleep(0)
             if not repeats(other.text, verdict, newer.text, weigh):
@@ -238,7 +259,7 @@ class _Examined:
                 back = restates(newer.text, other.text, weigh, other.likeness or 0.0)
                 if back is not None and back.plain:
                     continue  # said again later, and plainly: that is for its own examination
-            await self._give_way(other, newer, verdict, _REPEATED, by_fact=by_fact)
+            self._give_way(other, newer, verdict, _REPEATED, by_fact=by_fact)
 
     async def _alike(self, rarity: Rarity, words: Iterable[str]) -> list[Candidate]:
         counted = await rarity.count(words)
@@ -263,7 +284,7 @@ class _Examined:
         }
         async with self.connection.cursor(row_factory=class_row(Candidate)) as cursor:
             await cursor.execute(QUERIES["told_alike"].replace("{table}", self.table), parameters)
-            return [one for one in await cursor.fetchall() if one.id not in self.gone]
+            return [one for one in await cursor.fetchall() if one.id not in self.marks]
 
     async def _links(self) -> list[tuple[Candidate, Verdict]]:
         """What took the place of memories that told a value that this one has, in its circle of readers."""
@@ -276,9 +297,12 @@ class _Examined:
         ]
         return [one for one in found if _covers(one[0], self.this)]
 
-    async def _give_way(
-        self, old: Candidate, new: Candidate, verdict: Verdict, why: str, *, by_fact: bool = False
-    ) -> None:
+    def _give_way(self, old: Candidate, new: Candidate, verdict: Verdict, why: str, *, by_fact: bool = False) -> None:
+        self.marks.setdefault(old.id, _Mark(old=old, new=new, verdict=verdict, why=why, by_fact=by_fact))
+
+    async def _mark(self, mark: _Mark) -> bool:
+        """Whether it was still there to be marked."""
+        old, new, verdict, why = mark.old, mark.new, mark.verdict, mark.why
         parameters = {
             "id": old.id,
             "by": new.id,
@@ -289,10 +313,9 @@ class _Examined:
         cursor = await self.connection.execute(QUERIES["supersede"], parameters)
         row = await cursor.fetchone()
         if row is None:
-            return
-        self.gone.add(old.id)
+            return False
         session, execution, person = row
-        basis: dict[str, Json] = {"by": str(new.id), "policy": "fact" if by_fact else "told anew"}
+        basis: dict[str, Json] = {"by": str(new.id), "policy": "fact" if mark.by_fact else "told anew"}
         entry = ledger.Entry(
             id=derived_id(new.id, "superseded", old.id.hex),
             tenant=self.tenant,
@@ -309,6 +332,7 @@ class _Examined:
             payload={"reason": why, **verdict.to_json()},
         )
         await ledger.append(self.connection, [entry])
+        return True
 
 
 _REPEATED = "it tells a value that was replaced"

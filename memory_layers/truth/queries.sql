@@ -2,9 +2,10 @@
 SELECT layer FROM debt
 WHERE tenant = current_tenant() AND memory = %(id)s AND layer IN ('context', 'knowledge', 'truth') ORDER BY layer
 
--- take_turns: One examination of a tenant at a time, so that two that are about each other see each other's outcome. One
--- that stops in the middle loses its transaction.
-SELECT pg_advisory_xact_lock(hashtextextended('lousa.truth.' || current_tenant(), 0)),
+-- take_turns: One examination of a tenant at a time, so that two that are about each other see each other's outcome; beside
+-- writers, and never beside whoever forgets. One that stops in the middle loses its transaction.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('lousa.write.' || current_tenant(), 0)),
+    pg_advisory_xact_lock(hashtextextended('lousa.truth.' || current_tenant(), 0)),
     set_config('idle_in_transaction_session_timeout', '3s', true), set_config('lock_timeout', '10s', true)
 
 -- unready: Those whose words or vectors are not there yet.
