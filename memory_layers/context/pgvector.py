@@ -48,7 +48,7 @@ BREADTH = 100
 _AT_A_STRETCH = 100_000
 """How many characters are read for their words without a pause."""
 _CAP = 2_000
-_ENOUGH = 250
+_ENOUGH = 100
 _BOUND = 2_000
 _IDENTIFIER_BONUS = 1.0
 _FRESH = 60.0
