@@ -36,9 +36,12 @@ _UNSEEN = re.compile(
     r"[^<>]{0,400}>(.*?)(?:</\1\s*>|\Z)",
     re.S | re.I,
 )
-_INLINE = re.compile(r"</?(?:b|i|u|em|strong|span|font|a|wbr|sub|sup|small|mark)(?:\s[^<>=]{1,40}=[^<>]{0,200})?\s?/?>", re.I)
+_INLINE = re.compile(
+    r"</?(?:b|i|u|em|strong|span|font|a|wbr|sub|sup|small|mark)(?:\s[^<>=]{1,40}=[^<>]{0,200})?\s?/?>", re.I
+)
 _BLOCK = re.compile(
-    r"</?(?:p|div|br|li|ul|ol|h[1-6]|td|tr|table|section|article|body|html|blockquote)(?:\s[^<>=]{1,40}=[^<>]{0,200})?\s?/?>", re.I
+    r"</?(?:p|div|br|li|ul|ol|h[1-6]|td|tr|table|section|article|body|html|blockquote)(?:\s[^<>=]{1,40}=[^<>]{0,200})?\s?/?>",
+    re.I,
 )
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"

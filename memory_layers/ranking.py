@@ -11,7 +11,7 @@ what the question names. Equal texts become one hit that carries the others' ids
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -31,6 +31,7 @@ from .contract import Query, Way
 from .execution import memories
 from .execution.sameness import core, retold
 from .records import Hit, Memory
+from .truth.rules import is_rule
 
 _QUERIES = load_queries(__package__ or "")
 _SIGNS_PER_TOKEN = 4
@@ -49,8 +50,8 @@ class Weights:
     `before` goes to the turn before it, `behind` to the one behind it, `second` to the next in either direction; of
     what a question scores `answer` goes to the turn behind it. `first` and `added` are of a memory that shares a
     rare name with one of the best: of that one's score, and of what it adds. `steepness` is the
-    power to which the share of the question's words is raised, so that one word of four stays little. By `rule` of itself the
-    score of what a user said as a rule is raised, among what is fetched.
+    power to which the share of the question's words is raised, so that one word of four stays little. By `rule` of
+    itself the score of what a user said as a rule is raised, among what is fetched.
     """
 
     words: float = 1.0
@@ -67,7 +68,7 @@ class Weights:
     added: float = 0.65
     steepness: float = 1.5
     distrust: float = 0.1
-    rule: float = 0.5
+    rule: float = 0.25
 
     def factors(self) -> tuple[float, ...]:
         """As `rank_found` takes them."""
@@ -190,6 +191,22 @@ def _statement(
 
 def _once(name: LiteralString, column: LiteralString) -> LiteralString:
     return ", CASE WHEN best.place IS NULL OR best.place = 1 THEN (SELECT " + column + ") END AS " + name
+
+
+def with_rules(found: Sequence[Ranked], share: float) -> Sequence[Ranked]:
+    """Found memories where what a user said as a rule counts for a share more, up to the third place.
+
+    A rule shall be among what is read, and not before what answers.
+    """
+    third = sorted((one.score for one in found), reverse=True)[:3][-1:]
+    return [
+        replace(one, score=max(one.score, min(one.score * (1 + share), *third))) if _is_told_rule(one.memory) else one
+        for one in found
+    ]
+
+
+def _is_told_rule(memory: Memory) -> bool:
+    return memory.source == "user" and memory.speaker is None and memory.fact is None and is_rule(memory.text)
 
 
 def folded(found: Sequence[Ranked], k: int) -> list[Hit]:

@@ -41,9 +41,8 @@ from .contract import Query, Way
 from .execution import memories
 from .knowledge.postgres import KnowledgeLayer
 from .policy import DEFAULT, Policy
-from .ranking import LIKENESS, Ranked, Weights, folded, hit, rank, within
+from .ranking import LIKENESS, Ranked, Weights, folded, hit, rank, with_rules, within
 from .records import Hit, Memory, MemoryKind, Recall
-from .truth.rules import is_rule
 
 if TYPE_CHECKING:
     from .embedding import Vectors
@@ -246,17 +245,15 @@ class Recaller:
                 for one in found
                 if _holds(one.memory, query, now)
             ]
-            hits = folded(checked, query.k)
+            hits = folded(with_rules(checked, self._weights.rule), query.k)
             skipped += step
         return within(hits, query.budget)
 
     def _standing(self, memory: Memory, now: datetime) -> float:
-        """How far age and trust lower a score, between 0 and 1; what a user said as a rule has it raised."""
+        """How far age and trust lower a score, between 0 and 1."""
         policy = self._policy.get(memory.kind)
         faded = 0.0 if policy is None else self._ageing.faded(policy, now - memory.occurred_at)
-        told = memory.source == "user" and memory.speaker is None and memory.fact is None
-        rule = self._weights.rule if told and self._weights.rule and is_rule(memory.text) else 0.0
-        return (1 + rule) * (1 - self._ageing.fading * faded) * (1 - self._weights.distrust * (1 - memory.trust))
+        return (1 - self._ageing.fading * faded) * (1 - self._weights.distrust * (1 - memory.trust))
 
     async def _touch(self, principal: Principal, hits: Sequence[Hit]) -> None:
         async with self._connections.transaction(principal) as connection:
