@@ -26,6 +26,8 @@ from .records import MemoryKind
 GOING = (MemoryKind.EPISODIC, MemoryKind.SEMANTIC)
 """The kinds that go by their age under some way; rules, facts, blocks and decisions do under none."""
 _HALF_LIFE = timedelta(days=30)
+_TIE = 0.001
+"""The share of its fading that a memory may lose where age is a tie-break."""
 _TIERS = ((timedelta(days=30), 0.0), (timedelta(days=90), 0.5), (timedelta(days=365), 0.75))
 
 
@@ -52,7 +54,7 @@ class Ageing:
         changed = dict(table)
         if self.half_life is not None:
             for kind in (*GOING, MemoryKind.FACT):
-                changed[kind] = replace(changed[kind], half_life=self.half_life)
+                changed[kind] = replace(changed[kind], half_life=self.half_life, tie_break=False)
         for kind in GOING:
             if self.tiers:
                 last = self.tiers[-1][0]
@@ -68,7 +70,7 @@ class Ageing:
         age = max(age, timedelta())
         if self.tiers:
             return next((lost for ends, lost in self.tiers if age < ends), 1.0)
-        return 1 - 0.5 ** (age / policy.half_life)
+        return (_TIE if policy.tie_break else 1.0) * (1 - 0.5 ** (age / policy.half_life))
 
 
 OURS = Ageing(name="lousa", restates=True)

@@ -40,7 +40,8 @@ class Policy:
 
     `then`: once older, it expires; it goes to the archive; it is marked as to be confirmed; or nothing happens to it
     here. What expires counts from its last use, anything else from when it was last said. `told` is the same of what a
-    user said and no category limits; None makes no difference between who said it.
+    user said and no category limits; None makes no difference between who said it. `tie_break`: age decides between
+    what answers equally well, and hardly anything else.
     """
 
     home: Literal[1, 4]
@@ -48,6 +49,7 @@ class Policy:
     write: Write
     kept: timedelta | None
     half_life: timedelta | None = None
+    tie_break: bool = False
     retention: Retention = "standard"
     by_category: Mapping[str, timedelta] = field(default_factory=dict[str, timedelta])
     then: Then = "stay"
@@ -73,6 +75,7 @@ DEFAULT: Mapping[MemoryKind, Policy] = {
         write="back",
         kept=timedelta(days=90),
         half_life=timedelta(days=180),
+        tie_break=True,
         by_category=CATEGORIES,
         then="expire",
         told="confirm",

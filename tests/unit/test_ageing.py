@@ -46,7 +46,7 @@ def test_these_ways_keep_everything(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "left"),
     [
-        ("lousa", [1.0, 0.994, 0.969, 0.85]),
+        ("lousa", [1.0, 1.0, 1.0, 1.0]),
         ("naive", [1.0, 1.0, 1.0, 1.0]),
         ("keyed", [1.0, 1.0, 1.0, 1.0]),
         ("decay", [1.0, 0.794, 0.25, 0.0]),
@@ -58,6 +58,12 @@ def test_what_age_leaves_of_a_score(name: str, left: list[float]) -> None:
     policy = ageing.over(table())[MemoryKind.SEMANTIC]
     factors = [1 - ageing.fading * ageing.faded(policy, days * DAY) for days in (0, 10, 60, 9_000)]
     assert factors == pytest.approx(left, abs=0.001)
+
+
+def test_an_episode_fades_a_little_and_of_what_is_known_age_decides_between_equals_alone() -> None:
+    episode, known = (OURS.over(table())[kind] for kind in (MemoryKind.EPISODIC, MemoryKind.SEMANTIC))
+    assert 1 - OURS.fading * OURS.faded(episode, 9_000 * DAY) == pytest.approx(0.85)
+    assert 0 < OURS.faded(known, 10 * DAY) < OURS.faded(known, 700 * DAY) < 0.001
 
 
 @pytest.mark.parametrize("name", sorted(AGEINGS))
