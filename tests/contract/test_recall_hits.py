@@ -216,7 +216,7 @@ async def test_a_way_that_the_server_fails_is_silent_alone_and_spoils_no_connect
         layers.knowledge,
         caught_up=_behind,
         clock=layers.clock,
-        settings=Settings(deadline=timedelta(seconds=1)),
+        settings=Settings(deadline=timedelta(seconds=2)),
     )
     found = await recaller.recall(principal, Query(text="Acme"))
     assert found.silent == (way,)
