@@ -44,7 +44,8 @@ _BLOCK = re.compile(
     re.I,
 )
 _INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
 _TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
 _SPLIT = re.compile("[A-Za-zÀ-ÿ][\u200b\u200c\u2060\ufeff]+(?=[A-Za-zÀ-ÿ])")
@@ -63,8 +64,8 @@ _LATIN = re.compile(r"[a-z]")
 _OTHER = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
 _QUOTED = re.compile("[\"“«']")
 _MENTIONED = re.compile(
-    r"\b(?:prompt injection|quot(?:e|es|ed)|cites?|cita|injections?|jailbreaks?|phrases?|blocked|filters?|filtered|detect\w*|attack\w*|red team"
-    r"|such as|for example|e\.g\.|malicious|injec(?:ao|oes)|frases?|barrou|bloque\w+|filtros?|detec\w+|ataques?"
+    r"\b(?:prompt injection|quot(?:e|es|ed)|cites?|cita|injections?|jailbreaks?|phrases?|blocked|filters?|filtered"
+    r"|detect\w*|attack\w*|red team|such as|for example|e\.g\.|malicious|injec(?:ao|oes)|frases?|barrou|bloque\w+|filtros?|detec\w+|ataques?"
     r"|atacantes?|malicios\w+|por exemplo|algo como)"
     r"\b[^.!?¶]{0,120}?([\"“«][^\"”»]{1,120}[\"”»]|(?<!\w)'[^']{1,120}'(?!\w))"
 )

@@ -132,8 +132,8 @@ class Memory:
 
     `speaker`: who said it, which makes it a turn of the conversation that its session is.
 
-    `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on; `confirmed_at`: when
-    it was last said, as far as it was read from the record.
+    `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on; `confirmed_at`:
+    when it was last said, as far as it was read from the record.
     """
 
     id: UUID
