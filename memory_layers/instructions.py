@@ -65,8 +65,8 @@ _OTHER = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
 _QUOTED = re.compile("[\"“«']")
 _MENTIONED = re.compile(
     r"\b(?:prompt injection|quot(?:e|es|ed)|cites?|cita|injections?|jailbreaks?|phrases?|blocked|filters?|filtered"
-    r"|detect\w*|attack\w*|red team|such as|for example|e\.g\.|malicious|injec(?:ao|oes)|frases?|barrou|bloque\w+|filtros?|detec\w+|ataques?"
-    r"|atacantes?|malicios\w+|por exemplo|algo como)"
+    r"|detect\w*|attack\w*|red team|such as|for example|e\.g\.|malicious|injec(?:ao|oes)"
+    r"|frases?|barrou|bloque\w+|filtros?|detec\w+|ataques?|atacantes?|malicios\w+|por exemplo|algo como)"
     r"\b[^.!?¶]{0,120}?([\"“«][^\"”»]{1,120}[\"”»]|(?<!\w)'[^']{1,120}'(?!\w))"
 )
 
