@@ -269,7 +269,7 @@ def pair(
     async def opened() -> Pair:
         outside = {"vector_url": pinecone_64.url, "graph_url": neo4j_url}
 
-        async def one(name: str, **elsewhere: str) -> Runtime:
+        async def one(name: str, **elsewhere: Any) -> Runtime:
             runtime = lousa.open(
                 None,
                 clock=clock,
