@@ -234,7 +234,7 @@ class Committer:
             memory
             for memory in kept
             if memory.id in known and memory.status == "live" and memory.id not in echoes
-            if memory.kind in EXAMINED and holds_value(memory.text)
+            if memory.kind in EXAMINED and memory.value is None and holds_value(memory.text)
         ]
         if again := [memory for memory in telling if known[memory.id] != memory.id]:
             moments = [memory.occurred_at for memory in again]

@@ -74,8 +74,8 @@ def tells(held: Memory, echo: Memory) -> bool:
     """Whether whoever may read an echo is told as much by what it repeats, as long as that holds."""
     if echo.kind is not held.kind and echo.kind not in _NOTES:
         return False  # a rule that is made of a note is more than the note
-    if echo.fact is not None and echo.fact != held.fact:
-        return False  # of another context, or since another day
+    if echo.fact is not None and (echo.fact != held.fact or held.status not in ("live", "contested")):
+        return False  # of another context, or since another day, or true again
     if (echo.value is not None and echo.value != held.value) or not echo.metadata.items() <= held.metadata.items():
         return False
     match held.scope.kind:

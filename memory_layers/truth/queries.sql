@@ -20,7 +20,7 @@ WHERE tenant = current_tenant() AND memory = ANY (%(ids)s) AND layer = 'truth'
 SELECT id, kind, text, fact, trust, scope, owner, session, execution, readers, reader_roles, speaker, subject, sources,
     coalesce(last_told_at, occurred_at) AS told_at
 FROM memory
-WHERE id = ANY (%(ids)s) AND status = 'live' AND kind IN ('semantic', 'episodic', 'fact')
+WHERE id = ANY (%(ids)s) AND status = 'live' AND (kind = 'fact' OR kind IN ('semantic', 'episodic') AND value IS NULL)
 ORDER BY told_at, id
 
 -- count_words: How many memories hold each of some words, and how many there are.
@@ -36,7 +36,7 @@ FROM find_told_alike(
     %(terms)s::text[], %(counted)s::integer[], %(enough)s, %(bound)s, %(scope)s, %(owner)s, %(session)s, %(execution)s,
     %(readers)s::text[], %(reader_roles)s::text[]) AS found (id)
 CROSS JOIN LATERAL (SELECT * FROM memory WHERE memory.id = found.id OFFSET 0) AS m
-WHERE m.id <> %(id)s AND m.status = 'live' AND m.kind IN ('semantic', 'episodic')
+WHERE m.id <> %(id)s AND m.status = 'live' AND m.kind IN ('semantic', 'episodic') AND m.value IS NULL
   AND m.subject IS NOT DISTINCT FROM %(subject)s
 
 -- given_way: What took the place of memories that told one of these values, and as what: the live end of each chain.
@@ -58,7 +58,7 @@ LIMIT 200
 -- supersede: One memory gives way to another; only while it is live, and only what holds no fact, rule or decision.
 UPDATE memory SET status = 'superseded', superseded_by = %(by)s, superseded_why = %(why)s, superseded_of = %(of)s,
     valid_to = greatest(%(since)s, coalesce(last_told_at, occurred_at))
-WHERE id = %(id)s AND status = 'live' AND kind IN ('semantic', 'episodic')
+WHERE id = %(id)s AND status = 'live' AND kind IN ('semantic', 'episodic') AND value IS NULL
 RETURNING session, execution, subject
 
 -- unindex: Out of words and vectors.
@@ -77,7 +77,7 @@ SELECT old.id, old.fact, supporting.id AS source, supporting.text, supporting.ki
 FROM memory AS old
 LEFT JOIN LATERAL (
     SELECT m.* FROM memory AS m
-    WHERE m.id = ANY (old.sources) AND m.status = 'live' AND m.kind IN ('semantic', 'episodic')
+    WHERE m.id = ANY (old.sources) AND m.status = 'live' AND m.kind IN ('semantic', 'episodic') AND m.value IS NULL
       AND length(m.text) <= 3 * coalesce(length(old.metadata ->> 'quotation'), length(m.text))
       AND NOT EXISTS (
           SELECT FROM memory AS other
@@ -87,7 +87,8 @@ LEFT JOIN LATERAL (
 WHERE old.tenant = current_tenant() AND old.superseded_by = %(id)s AND old.kind = 'fact' AND old.status = 'superseded'
 
 -- texts_of: The texts that a fact rests on.
-SELECT id, text FROM memory WHERE id = ANY (%(ids)s) AND status = 'live' AND kind IN ('semantic', 'episodic')
+SELECT id, text FROM memory
+WHERE id = ANY (%(ids)s) AND status = 'live' AND kind IN ('semantic', 'episodic') AND value IS NULL
 
 -- because: What a memory took the place of, and why.
 SELECT id, superseded_why FROM memory

@@ -110,6 +110,11 @@ FACT = Fact(subject="Acme", predicate="city", object="Natal")
         ({"kind": MemoryKind.FACT, "fact": FACT}, {"kind": MemoryKind.FACT, "fact": FACT}, True),
         ({"kind": MemoryKind.FACT, "fact": FACT}, {}, True),
         (
+            {"kind": MemoryKind.FACT, "fact": FACT, "status": "superseded"},
+            {"kind": MemoryKind.FACT, "fact": FACT},
+            False,
+        ),
+        (
             {"kind": MemoryKind.FACT, "fact": FACT},
             {"kind": MemoryKind.FACT, "fact": replace(FACT, qualifier="branch")},
             False,

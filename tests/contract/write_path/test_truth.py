@@ -83,6 +83,15 @@ async def test_the_older_value_and_what_repeats_it_give_way_and_the_receipt_says
     assert all(entry.basis["by"] == str(new.id) and entry.outcome == "superseded" for entry in entries)
 
 
+@pytest.mark.parametrize(("older", "newer"), [({"value": {"region": 1}}, {}), ({}, {"value": {"region": 2}})])
+async def test_a_record_with_a_value_of_its_own_neither_gives_way_nor_takes_a_place(
+    path: WritePath, principal: Principal, older: dict[str, Any], newer: dict[str, Any]
+) -> None:
+    await tell(path, principal, OLD, **older)
+    await tell(path, principal, NEW, 30, **newer)
+    assert {status for status, _ in (await standing(path, principal)).values()} == {"live"}
+
+
 async def test_the_end_is_the_same_whatever_arrives_first(path: WritePath, principal: Principal) -> None:
     told = [(OLD, 0), (EPISODE, 3), (NEW, 30)]
     ends: list[dict[str, tuple[str, str | None]]] = []
