@@ -17,7 +17,7 @@ _KEYED = memories.content_key
 
 @pytest.fixture
 def to_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever this process writes is equal to another only if all its letters and signs are, case and accents apart."""
+    """Whatever this process writes is equal to another only if its letters and signs are, case and accents apart."""
 
     def former(memory: Memory) -> bytes:
         return _KEYED(replace(memory, metadata={**memory.metadata, "to the letter": folded(memory.text)}))
