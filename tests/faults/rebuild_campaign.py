@@ -255,6 +255,7 @@ async def _alone(size: int, to: str, home: Path | None) -> Figures:
             home=folder / "program",
             embedder=f"models:{serving}",
             consolidate=False,
+            truth=False,  # texts that resemble one another by design
         )
         return await run(settings, size, to)
 

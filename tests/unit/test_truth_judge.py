@@ -332,3 +332,16 @@ class TestFacts:
 )
 def test_only_a_state_or_a_change_with_a_value_tells_something(text: str, told: bool) -> None:
     assert tells(text) is told
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Invoice 2034 is paid.", "Invoice 2035 is paid."),
+        ("O pedido 1987 foi enviado para Recife.", "O pedido 1992 foi enviado para Recife."),
+        ("Sala 2010 está reservada.", "Sala 2012 está reservada."),
+    ],
+)
+def test_a_number_that_could_be_a_year_is_whatever_stands_before_it(older: str, newer: str) -> None:
+    assert restates(older, newer, lambda _: 1.0, 0.99) is None
+    assert restates(newer, older, lambda _: 1.0, 0.99) is None
