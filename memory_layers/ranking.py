@@ -11,7 +11,7 @@ what the question names. Equal texts become one hit that carries the others' ids
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -23,7 +23,7 @@ from psycopg.rows import dict_row
 
 from ..infra.connections import Connection
 from ..infra.sql import load_queries
-from .asking import Part, composed, learned, texts
+from .asking import WAYS, Part, composed, learned, texts
 from .context.pgvector import BREADTH
 from .context.spans import spans
 from .context.terms import WORD
@@ -35,9 +35,8 @@ from .truth.rules import is_rule
 
 _QUERIES = load_queries(__package__ or "")
 _SIGNS_PER_TOKEN = 4
-_WAYS: tuple[Way, ...] = ("dense", "words", "graph")
 _VIAS: list[tuple[Way, ...]] = [
-    tuple(way for bit, way in enumerate(_WAYS) if via >> bit & 1) for via in range(1 << len(_WAYS))
+    tuple(way for bit, way in enumerate(WAYS) if via >> bit & 1) for via in range(1 << len(WAYS))
 ]
 
 
@@ -90,19 +89,7 @@ class Weights:
 
 
 LIKENESS = Weights(
-    words=0.0,
-    graph=0.0,
-    before=0.0,
-    behind=0.0,
-    second=0.0,
-    answer=0.0,
-    asking=0.0,
-    speaker=0.0,
-    time=0.0,
-    first=0.0,
-    added=0.0,
-    distrust=0.0,
-    rule=0.0,
+    **{each.name: 0.0 for each in fields(Weights) if each.name not in ("dense", "steepness")},
 )
 """Nothing but how alike texts are: the simplest way there is, to compare with."""
 

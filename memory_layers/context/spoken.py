@@ -85,8 +85,7 @@ def names(text: str) -> list[str]:
     found: dict[str, None] = {}
     doubtful: list[str] = []
     for start, run in _runs(text):
-        name = folded(run).strip(" .'’&-")
-        if not name or len(name) > _LONGEST_NAME or name in STOP_WORDS or len(name) < 2:
+        if not (name := _name(run)):
             continue
         if " " not in name and _SENTENCE.search(text, max(0, start - 4), start):
             doubtful.append(name)
@@ -102,8 +101,13 @@ def ends(memory: Memory) -> list[str]:
     """The ends of a fact, as names of what it was drawn from."""
     if memory.fact is None:
         return []
-    things = (folded(end).strip(" .'’&-") for end in (memory.fact.subject, memory.fact.object))
-    return [thing for thing in things if 1 < len(thing) <= _LONGEST_NAME and thing not in STOP_WORDS]
+    return [name for end in (memory.fact.subject, memory.fact.object) if (name := _name(end))]
+
+
+def _name(run: str) -> str:
+    """A name as it is compared; '' for what is none."""
+    name = folded(run).strip(" .'’&-")
+    return name if 1 < len(name) <= _LONGEST_NAME and name not in STOP_WORDS else ""
 
 
 def _runs(text: str) -> Iterator[tuple[int, str]]:

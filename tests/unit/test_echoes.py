@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from lousa import Fact, Hit, Memory, MemoryKind, Principal, Scope
 from lousa.infra.ids import new_id
+from lousa.memory_layers import ranking
 from lousa.memory_layers.echoes import Echoes, tells
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -30,19 +31,7 @@ def memory(text: str = "the client pays late", **parts: Any) -> Memory:
 
 
 def hit(memory: Memory) -> Hit:
-    return Hit(
-        id=memory.id,
-        text=memory.text,
-        kind=memory.kind,
-        score=1.0,
-        owner=memory.owner,
-        session=memory.session,
-        execution=memory.execution,
-        source=memory.source,
-        trust=memory.trust,
-        status=memory.status,
-        occurred_at=memory.occurred_at,
-    )
+    return ranking.hit(ranking.Ranked(1.0, (), memory))
 
 
 def test_an_echo_is_known_by_what_it_says_in_whatever_dress() -> None:

@@ -12,6 +12,7 @@ import pytest
 from lousa.infra.connections import Connections
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
+from lousa.memory_layers import ranking
 from lousa.memory_layers.execution import memories
 from lousa.memory_layers.records import SHARED, TENANT, Fact, Hit, Memory, MemoryKind
 
@@ -150,19 +151,7 @@ async def test_an_echo_of_what_is_gone_is_nothing_that_anybody_said(
 
 
 def hit(memory: Memory) -> Hit:
-    return Hit(
-        id=memory.id,
-        text=memory.text,
-        kind=memory.kind,
-        score=1.0,
-        owner=memory.owner,
-        session=memory.session,
-        execution=memory.execution,
-        source=memory.source,
-        trust=memory.trust,
-        status=memory.status,
-        occurred_at=memory.occurred_at,
-    )
+    return ranking.hit(ranking.Ranked(1.0, (), memory))
 
 
 @pytest.mark.parametrize("kind", [MemoryKind.SEMANTIC, MemoryKind.PROCEDURAL])
