@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Protocol, cast
 from uuid import UUID
 
@@ -27,7 +28,7 @@ from ..infra.sql import load_queries
 from .contract import Capabilities
 from .echoes import tells
 from .execution import decisions, ledger, memories
-from .guard import with_trust
+from .guard import beside_the_loop, with_trust
 from .policy import Policy
 from .receipts import State
 from .records import TRUST, Json, Memory, MemoryKind
@@ -349,7 +350,9 @@ async def _lowered(connection: Connection, given: Sequence[Memory]) -> list[Memo
     lowered: list[Memory] = []
     for memory in given:
         lowest = min((trusts[source] for source in memory.sources if source in trusts), default=memory.trust)
-        kept = with_trust(memory, lowest, derived=True) if lowest < memory.trust else memory
+        kept = memory
+        if lowest < memory.trust:
+            kept = await beside_the_loop(memory, partial(with_trust, memory, lowest, derived=True))
         lowered.append(kept)
         trusts[memory.id] = min(kept.trust, TRUST["web"]) if kept.status == "quarantined" else kept.trust
     return lowered

@@ -13,7 +13,8 @@ operation's, so that a repeat is the same memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
@@ -28,6 +29,8 @@ from .instructions import commands
 from .records import QUARANTINE_BELOW, TRUST, Fact, Json, Memory, MemoryKind, Scope
 
 LARGEST_TEXT = 64 * 1024
+LONG = 4_000
+"""Characters of a text that is read beside the event loop: to read 64 KB of ordinary text takes a tenth of a second."""
 LARGEST_VALUE = 1024 * 1024
 LARGEST_METADATA = 16 * 1024
 MOST_SOURCES = 1_000
@@ -87,6 +90,13 @@ def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) 
         ),
         min(trust, TRUST[source]),
     )
+
+
+async def beside_the_loop(memory: Memory, deed: Callable[[], Memory]) -> Memory:
+    """What the deed makes of a memory; in a thread if there is much to read in it, so that others have their turn."""
+    text, more = cast(object, memory.text), cast(object, memory.metadata)
+    much = memory.value is not None or any(len(str(one)) > LONG for one in (text, more))
+    return await asyncio.to_thread(deed) if much else deed()
 
 
 def with_trust(memory: Memory, trust: float, *, derived: bool = False) -> Memory:

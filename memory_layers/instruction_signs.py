@@ -1,4 +1,8 @@
-"""The table of signs, `instructions.signs`, as patterns.
+"""The tables of signs, `instructions.signs` and `instruction_parts.signs`, as patterns.
+
+The first tells attacks by what they say. The second takes them apart: that a machine is spoken to, or that what only a
+machine has is touched (signs that are `aimed`), and what is wanted of it (signs `beside`, which count in the company of
+an aimed one only, since people ask people for the same things all day).
 
 A family is looked at only when one of its words is in the text, and its patterns are compiled when that first happens:
 ordinary text costs a few set operations, and a process that remembers nothing pays nothing.
@@ -11,12 +15,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import Literal, cast, get_args
 
 ENOUGH = 4
 """Points that make an instruction of a passage."""
+
+Role = Literal["alone", "aimed", "beside"]
 
 _USE = re.compile(r"%([A-Z_]+)%")
 
@@ -26,6 +33,7 @@ class Family:
     """Signs of one sort."""
 
     name: str
+    role: Role
     words: frozenset[str]
     table: tuple[tuple[int, str], ...]
 
@@ -37,13 +45,20 @@ class Family:
 
 @cache
 def families() -> tuple[Family, ...]:
-    """All of them."""
-    return parsed((files(__package__ or "") / "instructions.signs").read_text(encoding="utf-8"))
-
-
-def parsed(text: str) -> tuple[Family, ...]:
-    """The families of a table; the form is described at its head."""
+    """All of them; those that need the company of others come last."""
+    folder = files(__package__ or "")
     named: dict[str, str] = {}
+    found = [
+        family
+        for table in ("instructions.signs", "instruction_parts.signs")
+        for family in parsed((folder / table).read_text(encoding="utf-8"), named)
+    ]
+    return tuple(sorted(found, key=lambda family: family.role == "beside"))
+
+
+def parsed(text: str, named: dict[str, str] | None = None) -> tuple[Family, ...]:
+    """The families of a table; the form is described at its head. What it names is added to `named`."""
+    named = {} if named is None else named
     found: list[Family] = []
 
     def whole(pattern: str) -> str:
@@ -53,14 +68,17 @@ def parsed(text: str) -> tuple[Family, ...]:
 
     for line in _lines(text):
         if line.startswith("["):
-            found.append(Family(line.strip("[]"), frozenset(), ()))
+            name, _, role = line.removeprefix("[").partition("]")
+            role = role.strip() or "alone"
+            if role not in get_args(Role):
+                raise ValueError(f"a family stands {' or '.join(get_args(Role))}, got {role!r}")
+            found.append(Family(name, cast(Role, role), frozenset(), ()))
             continue
         first, _, rest = line.partition(" ")
         if first == "words":
-            found[-1] = Family(found[-1].name, frozenset(rest.split()), ())
+            found[-1] = replace(found[-1], words=frozenset(rest.split()))
         elif first.isdigit():
-            last = found[-1]
-            found[-1] = Family(last.name, last.words, (*last.table, (int(first), whole(rest))))
+            found[-1] = replace(found[-1], table=(*found[-1].table, (int(first), whole(rest))))
         else:
             named[first] = rest.removeprefix("= ")
     return tuple(found)

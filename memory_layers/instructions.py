@@ -21,14 +21,15 @@ import html
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice, takewhile
+from functools import lru_cache
 
 from .execution.memories import folded
-from .instruction_signs import ENOUGH, families
+from .instruction_points import enough
+from .instruction_signs import ENOUGH
 
-PASSAGE = 500
-"""Characters within which signs count together."""
 _ENOUGH_HIDDEN = ENOUGH // 2
+_KEPT = 2_000
+"""Characters of a text whose answer is kept in mind: a window's turns are read again for every context."""
 
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)|^\[[^\]\n]*\]:\s*#\s*[(\"'](.*?)[)\"']\s*$", re.S | re.M)
 _UNSEEN = re.compile(
@@ -63,49 +64,41 @@ _LOOKALIKE = str.maketrans("аеорсухіјѕԁһԛԝαεοριυνκτ", "ae
 _LATIN = re.compile(r"[a-z]")
 _OTHER = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
 _QUOTED = re.compile("[\"“«']")
+_QUOTATION = r"([\"“«][^\"”»]{1,120}[\"”»]|(?<!\w)'[^']{1,120}'(?!\w))"
 _MENTIONED = re.compile(
-    r"\b(?:prompt injection|quot(?:e|es|ed)|cites?|cita|injections?|jailbreaks?|phrases?|blocked|filters?|filtered"
-    r"|detect\w*|attack\w*|red team|such as|for example|e\.g\.|malicious|injec(?:ao|oes)"
+    r"\b(?:(?:quot(?:e|es|ed)|cites?|cita|phrases?|blocked|filters?|filtered"
+    r"|detect\w*|attack\w*|such as|for example|e\.g\.|malicious"
     r"|frases?|barrou|bloque\w+|filtros?|detec\w+|ataques?|atacantes?|malicios\w+|por exemplo|algo como)"
-    r"\b[^.!?¶]{0,120}?([\"“«][^\"”»]{1,120}[\"”»]|(?<!\w)'[^']{1,120}'(?!\w))"
+    r"\b[^.!?¶]{0,120}?|(?:prompt injection|injections?|jailbreaks?|red team|injec(?:ao|oes))\b[^¶]{0,120}?)"
+    + _QUOTATION
 )
 
 
 def commands(text: str) -> bool:
     """Whether a text reads as an instruction to an assistant, whoever said it."""
+    return _known(text) if len(text) <= _KEPT else _commands(text)
+
+
+@lru_cache(maxsize=1024)
+def _known(text: str) -> bool:
+    return _commands(text)
+
+
+def _commands(text: str) -> bool:
     shown, hidden = _apart(text)
     return _counts(shown, ENOUGH) or any(_counts(part, _ENOUGH_HIDDEN) for part in hidden)
 
 
-def _counts(text: str, enough: int) -> bool:
+def _counts(text: str, wanted: int) -> bool:
     """Whether signs enough stand together in it."""
     plain = _plain(text)
-    if any(_enough(view, enough) for view in _views(plain)):
+    if any(_enough(view, wanted) for view in _views(plain)):
         return True
-    return "rot13" in plain and _enough(_plain(codecs.encode(text, "rot13")), enough)
+    return "rot13" in plain and _enough(_plain(codecs.encode(text, "rot13")), wanted)
 
 
-def _enough(plain: str, enough: int) -> bool:
-    if _QUOTED.search(plain):
-        plain = _MENTIONED.sub(_without_quotation, plain)
-    words = {*_WORD.findall(plain)}
-    found: list[tuple[int, int, int]] = []
-    number = 0
-    for family in families():
-        if words.isdisjoint(family.words):
-            continue
-        for points, pattern in family.signs:
-            number += 1
-            for match in pattern.finditer(plain):
-                if points >= enough:
-                    return True
-                found.append((match.start(), number, points))
-    found.sort()
-    for index, (start, _, _) in enumerate(found):
-        near = takewhile(lambda one, end=start + PASSAGE: one[0] <= end, islice(found, index, None))
-        if sum({sign: points for _, sign, points in near}.values()) >= enough:
-            return True
-    return False
+def _enough(plain: str, wanted: int) -> bool:
+    return enough(_MENTIONED.sub(_without_quotation, plain) if _QUOTED.search(plain) else plain, wanted)
 
 
 def _without_quotation(match: re.Match[str]) -> str:

@@ -125,7 +125,8 @@ class Router:
             Overloaded: too much of the tenant's waits for its layers; nothing was done.
             ServerUnavailable: a write-back was not acknowledged; sending it again is safe.
         """
-        admitted = guard.admit(principal, memory, operation, self._clock.now())
+        now = self._clock.now()
+        admitted = await guard.beside_the_loop(memory, partial(guard.admit, principal, memory, operation, now))
         policy = self._policy[admitted.kind]
         with telemetry.span("create_memory", _attributes(admitted, policy)):
             if fence is not None:
@@ -149,7 +150,10 @@ class Router:
             Overloaded, ServerUnavailable: nothing was done.
         """
         now = self._clock.now()
-        ruled = [await self._validators.ruled(guard.admit(principal, one, one.id, now)) for one in memories]
+        admitted = [
+            await guard.beside_the_loop(one, partial(guard.admit, principal, one, one.id, now)) for one in memories
+        ]
+        ruled = [await self._validators.ruled(one) for one in admitted]
         writes = [Write(operation=memory.id, memory=memory, ruling=ruling) for memory, ruling in ruled]
         for kind in {write.memory.kind for write in writes}:
             await self._room(principal.tenant, self._policy[kind])
