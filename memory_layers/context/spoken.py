@@ -5,7 +5,9 @@ words are indexed with who said it and on which day, and it is embedded behind t
 meet it.
 
 A name is a run of words that begin with a capital, or hold a digit behind one; at the beginning of a sentence one word
-is none, unless it stands elsewhere in the text too. Names are compared folded.
+is none, unless it stands elsewhere in the text too. Where small words hold a name together (Universidade de Évora, Duke
+of Wellington) its parts are names as well. Names are compared folded, without an article before them, a genitive behind
+them and any signs: St. Louis is St Louis, and the Nile's is Nile.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from ..records import Memory
 from .terms import STOP_WORDS
 
 MOST_NAMES = 40
+_MOST_PARTS = 20
 _MONTHS = (
     "January janeiro",
     "February fevereiro",
@@ -41,9 +44,19 @@ oi ola ei obrigado obrigada valeu nossa sim claro bom boa caro cara prezado prez
 _CALLS = frozenset(_BEFORE_NAMES.split())
 """Words, folded, that stand before a name and are no part of it."""
 _WORD = r"[^\W\d_](?:[\w'’&]|[-.](?=\w))*"
-_CAPITAL = r"(?=[^\W\d_])(?![a-zà-öø-ÿ])" + _WORD
+# With a full stop: initials, and what is often cut short before a name; but a sentence may end with a letter.
+_BEGINS = "The|Then|It|He|She|We|They|I|This|That|O|A|Os|As|Ele|Ela|Eles|Elas|Isso|Este|Esta|Depois"
+_SHORT = rf"(?:[A-Z]|St|Sta|Sto|Dr|Dra|Sr|Sra|Mr|Mrs|Ms|Prof)\.(?= (?!(?:{_BEGINS}) ))"
+_CAPITAL = rf"(?:\b{_SHORT}|(?=[^\W\d_])(?![a-zà-öø-ÿ]){_WORD})"
 # Small words that stand between two parts of a name, in both languages.
-_RUN = re.compile(rf"{_CAPITAL}(?: (?:(?:of|the|for|de|da|do|das|dos|del|von|van|der) ){{0,2}}{_CAPITAL}| \d+)*")
+_SMALL = "of|the|for|de|da|do|das|dos|del|von|van|der"
+_RUN = re.compile(rf"{_CAPITAL}(?: (?:(?:{_SMALL}) ){{0,2}}{_CAPITAL}| \d+)*")
+_BETWEEN = re.compile(rf" (?:(?:{_SMALL}) )+")
+_ARTICLE = re.compile(r"\A(?:the|an?|os?|as?) (?=\w)")
+_GENITIVE = re.compile(r"(?:['’]s|(?<=s)['’])(?!\w)")
+_CONTRACTED = re.compile(r"['’](?![A-ZÀ-Ý])")
+_APOSTROPHE = re.compile("['’]")
+_SIGNS = re.compile(r"[^\w ]+")
 _PICTURE = re.compile(r"\s*\[[^\]\n]*\]\s*$")
 _SENTENCE = re.compile(r"(?:^|[.!?:;…\n]['\")\]]*\s+|[“\"(\[])$")
 
@@ -94,7 +107,9 @@ def names(text: str) -> list[str]:
     for name in doubtful:
         if any(name in other.split(" ") for other in found):
             found[name] = None
-    return list(found)[:MOST_NAMES]
+    whole = list(found)[:MOST_NAMES]
+    parts = [part for name in whole for part in _parts(name)]
+    return list(dict.fromkeys([*whole, *parts[:_MOST_PARTS]]))
 
 
 def ends(memory: Memory) -> list[str]:
@@ -106,8 +121,17 @@ def ends(memory: Memory) -> list[str]:
 
 def _name(run: str) -> str:
     """A name as it is compared; '' for what is none."""
-    name = folded(run).strip(" .'’&-")
+    name = _GENITIVE.sub("", _ARTICLE.sub("", folded(run).strip(" .'’&-")))
+    name = " ".join(_SIGNS.sub(" ", _APOSTROPHE.sub("", name)).split())
     return name if 1 < len(name) <= _LONGEST_NAME and name not in STOP_WORDS else ""
+
+
+def _parts(name: str) -> list[str]:
+    """What small words hold together in a name; a number is no name."""
+    found = _BETWEEN.split(name)
+    return [
+        part for part in found if len(found) > 1 and len(part) > 2 and not part.isdigit() and part not in STOP_WORDS
+    ]
 
 
 def _runs(text: str) -> Iterator[tuple[int, str]]:
@@ -118,7 +142,7 @@ def _runs(text: str) -> Iterator[tuple[int, str]]:
         while len(words) > 1 and folded(words[0]).strip(".,!") in _CALLS:
             start += len(words[0]) + 1
             words.pop(0)
-        while words and (first := folded(words[0])) != "sao" and first.split("'")[0].split("’")[0] in STOP_WORDS:
+        while words and (first := folded(_CONTRACTED.split(words[0])[0])) in STOP_WORDS and first != "sao":
             start += len(words[0]) + 1
             words.pop(0)
         if words:

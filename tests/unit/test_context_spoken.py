@@ -55,8 +55,39 @@ def test_a_name_of_one_word_at_the_beginning_counts_where_it_comes_again() -> No
     assert names("Pedras caíram.") == []
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "name"),
+    [
+        ("a bridge in St. Louis", "a bridge in St Louis", "st louis"),
+        ("novels by J. A. Melo", "novels by J A Melo", "j a melo"),
+        ("the Nile's mouth", "the Nile", "nile"),
+        ("near O'Hara's mill", "near O’Hara", "ohara"),
+        ("a sede da Água-Viva", "a sede da Agua Viva", "agua viva"),
+    ],
+)
+def test_a_name_is_the_same_however_it_is_punctuated(one: str, other: str, name: str) -> None:
+    assert name in names(one)
+    assert name in names(other)
+
+
+def test_a_letter_at_the_end_of_a_sentence_is_no_initial_of_what_follows() -> None:
+    assert names("We took Plan B. Then we left.") == ["plan b"]
+
+
+def test_parts_that_small_words_hold_together_are_names_as_well() -> None:
+    assert names("estudou na Universidade de Évora") == ["universidade de evora", "universidade", "evora"]
+    assert names("the Duke of Wellington and Arthur Wellesley") == [
+        "duke of wellington",
+        "arthur wellesley",
+        "duke",
+        "wellington",
+    ]
+    assert "1960" not in names("the Charter of 1960 and the Charter of Lagos 1960")
+
+
 def test_a_text_of_any_length_has_few_names() -> None:
     assert len(names(" ".join(f"Ana{number} and" for number in range(1_000)))) <= 40
+    assert len(names(" ".join(f"Duke of Ana{number} and" for number in range(1_000)))) <= 60
 
 
 def test_a_turn_is_indexed_with_who_said_it_and_on_which_day() -> None:
@@ -83,3 +114,10 @@ def test_the_ends_of_a_fact_are_names_of_what_it_was_drawn_from() -> None:
     fact = Fact(subject="Ana Souza", predicate="works at", object="ÁGUAS Ltda.")
     assert ends(memory(fact.sentence(), fact=fact, kind=MemoryKind.FACT)) == ["ana souza", "aguas ltda"]
     assert ends(memory("no fact")) == []
+
+
+def test_the_ends_of_a_fact_are_compared_as_names_in_texts_are() -> None:
+    fact = Fact(subject="A Voz da Serra", predicate="founded in", object="St. Louis")
+    (subject, place) = ends(memory(fact.sentence(), fact=fact, kind=MemoryKind.FACT))
+    assert subject in names("Ontem li A Voz da Serra inteira")
+    assert place in names("They moved to St Louis")
