@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -70,30 +71,40 @@ class Asked:
     head: LiteralString
     source: LiteralString
     columns: LiteralString
-    told: Mapping[LiteralString, LiteralString]
+    told: tuple[tuple[LiteralString, LiteralString], ...]
     """Names for the further columns, and what each is selected by."""
-    parameters: Mapping[str, object]
 
 
 def composed(parts: Sequence[Part]) -> Asked:
     """One statement of several parts; columns that no part has are NULL."""
+    return _composed(tuple([(part.select, part.columns, part.told) for part in parts]))
+
+
+@lru_cache(maxsize=64)
+def _composed(
+    parts: tuple[tuple[LiteralString, tuple[LiteralString, ...], tuple[LiteralString, ...]], ...],
+) -> Asked:
+    """Selects, columns and further columns as one; put together once, because a recall asks the same again and again."""
     names = _NAMES[: len(parts)]
     of: dict[LiteralString, LiteralString] = {}
-    for name, part in zip(names, parts, strict=True):
-        of.update(dict.fromkeys(part.columns, name))
-    columns: list[LiteralString] = [_column(column, of.get(column)) for column in COLUMNS]
-    told: list[LiteralString] = [
-        name + "." + column + " FROM " + name for name, part in zip(names, parts, strict=True) for column in part.told
-    ]
+    told: list[LiteralString] = []
+    head: list[LiteralString] = []
+    for name, (select, columns, further) in zip(names, parts, strict=True):
+        of.update(dict.fromkeys(columns, name))
+        told += [name + "." + column + " FROM " + name for column in further]
+        head.append(name + " AS MATERIALIZED (" + select + ")")
+    asked: list[LiteralString] = [_column(column, of.get(column)) for column in COLUMNS]
     return Asked(
-        head=",\n".join(
-            [name + " AS MATERIALIZED (" + part.select + ")" for name, part in zip(names, parts, strict=True)]
-        ),
+        head=",\n".join(head),
         source=" CROSS JOIN ".join(names),
-        columns=", ".join(columns),
-        told=dict(zip(_TOLD, told, strict=False)),
-        parameters={name: value for part in parts for name, value in part.parameters.items()},
+        columns=", ".join(asked),
+        told=tuple(zip(_TOLD, told, strict=False)),
     )
+
+
+def parameters(parts: Sequence[Part]) -> dict[str, object]:
+    """The parameters of all of them."""
+    return {name: value for part in parts for name, value in part.parameters.items()}
 
 
 def learned(parts: Sequence[Part], told: tuple[Any, ...]) -> None:
@@ -107,10 +118,10 @@ def learned(parts: Sequence[Part], told: tuple[Any, ...]) -> None:
 async def ask(connection: Connection, *parts: Part) -> dict[str, Any]:
     """What all of them find, in one statement and without a ranking."""
     asked = composed(parts)
-    told: list[LiteralString] = [", (SELECT " + column + ")" for column in asked.told.values()]
+    told: list[LiteralString] = [", (SELECT " + column + ")" for _, column in asked.told]
     cursor = connection.cursor(binary=True)
     select = "WITH " + asked.head + " SELECT " + asked.columns + "".join(told) + " FROM " + asked.source
-    await cursor.execute(select, asked.parameters)
+    await cursor.execute(select, parameters(parts))
     (row,) = await cursor.fetchall()
     learned(parts, row[len(COLUMNS) :])
     return dict(zip(COLUMNS, row, strict=False))

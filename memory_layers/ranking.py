@@ -10,6 +10,7 @@ what the question names. Equal texts become one hit that carries the others' ids
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -24,12 +25,13 @@ from psycopg.rows import dict_row
 from ..infra.connections import Connection
 from ..infra.sql import load_queries
 from .asking import WAYS, Part, composed, learned, texts
+from .asking import parameters as of_parts
 from .context.pgvector import BREADTH
 from .context.spans import spans
 from .context.terms import WORD
 from .contract import Query, Way
 from .execution import memories
-from .execution.sameness import core, retold
+from .execution.sameness import core, ending, retold
 from .records import Hit, Memory
 from .truth.rules import is_rule
 
@@ -138,7 +140,7 @@ async def rank(
     asked = composed(parts)
     when = spans(query.text, now)
     parameters = {
-        **asked.parameters,
+        **of_parts(parts),
         "factors": list(weights.factors()),
         "asked": texts(WORD.findall(memories.folded(query.text))),
         "begins": [span.begin for span in when],
@@ -151,8 +153,8 @@ async def rank(
         "as_of": query.as_of,
     }
     cursor = connection.cursor(binary=True, row_factory=dict_row)
-    await cursor.execute(_statement(asked.head, asked.columns, asked.source, (*asked.told.items(),)), parameters)
-    return Ranking(cursor, parts, [*asked.told], most)
+    await cursor.execute(_statement(asked.head, asked.columns, asked.source, asked.told), parameters)
+    return Ranking(cursor, parts, [name for name, _ in asked.told], most)
 
 
 @cache
@@ -172,8 +174,9 @@ def _statement(
         .replace("{told}", "".join(once))
         .replace("{fetched}", memories.RECALLED.replace("{which}", "id = best.id"))
     )
-    # Without indentation it is short enough for the driver to keep what it reads of it.
-    return "\n".join([line.strip() for line in text.split("\n")])
+    # Without indentation and comments it is short enough for the driver to keep what it reads of it.
+    lines = [line.partition("--")[0].strip() for line in text.split("\n")]
+    return "\n".join([line for line in lines if line])
 
 
 def _once(name: LiteralString, column: LiteralString) -> LiteralString:
@@ -200,8 +203,11 @@ def folded(found: Sequence[Ranked], k: int) -> list[Hit]:
     """The best `k` hits; those that say the same are one, the best, which carries the others' ids."""
     best: dict[str, Ranked] = {}
     also: dict[str, list[UUID]] = {}
-    for one in sorted(found, key=lambda one: (-one.score, one.memory.id.int)):
-        text = core(retold(one.memory.text) if one.memory.source == "agent" else one.memory.text)
+    told = [retold(one.memory.text) if one.memory.source == "agent" else one.memory.text for one in found]
+    endings = [ending(text) for text in told]
+    alike = Counter(endings)
+    said = [core(text) if alike[end] > 1 else end for text, end in zip(told, endings, strict=True)]
+    for text, one in sorted(zip(said, found, strict=True), key=lambda each: (-each[1].score, each[1].memory.id.int)):
         if text in best:
             also.setdefault(text, []).append(one.memory.id)
         else:

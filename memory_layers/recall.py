@@ -22,7 +22,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -241,7 +240,7 @@ class Recaller:
                 ranking = await rank(connection, query, parts, self._weights, now=now, skipped=skipped, most=step)
             found, more = await ranking.found()
             checked += [
-                replace(one, score=one.score * self._standing(one.memory, now))
+                Ranked(one.score * self._standing(one.memory, now), one.via, one.memory)
                 for one in found
                 if _holds(one.memory, query, now)
             ]

@@ -7,14 +7,23 @@
 SET LOCAL search_path = lousa, public;
 
 DROP FUNCTION find_words;
+-- One row of 32, picked by the end of its id, which is random: how often a word is held in a large tenant is told from
+-- these, so that a frequent word is never counted through.
+CREATE FUNCTION sampled(id uuid) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN get_byte(uuid_send(id), 15) < 8;
+CREATE INDEX memory_words_sampled ON memory_words USING gin (marked(tenant, words)) WITH (fastupdate = off)
+    WHERE sampled(id);
+
 -- Memories that hold most of what the terms weigh, as far as the caller sees them; and what was made of each term: how it
 -- reads as a query (its stems in both languages; an identifier, which begins with =, as it is; NULL is a function word)
--- and how many memories hold it, counted up to `cap` unless the caller knew ('' and -1: it does not).  A score is the share
--- of the weight, plus a bonus for identifiers; candidates come from the rarest terms, until these have `enough`.  `matching`
--- and `weights` are the terms that anything holds.
+-- and how many memories hold it, unless the caller knew ('' and -1: it does not).  Where a tenant has `many` memories, a
+-- term that one row of 32 holds often enough is not counted further, and of any other no more than twice `enough`;
+-- elsewhere all is counted, up to `cap`.  A score is the share of the weight, plus a bonus for identifiers; candidates
+-- come from the rarest terms, until these have `enough`, and of a rarest one that has more than `bound` first those that
+-- hold another term as well.  `matching` and `weights` are the terms that anything holds.
 CREATE FUNCTION find_words(
     terms text[], known text[], counted integer[], size integer, kinds text[],
-    cap integer, enough integer, bound integer, bonus float8, k integer,
+    many integer, cap integer, enough integer, bound integer, bonus float8, k integer,
     OUT worded uuid[], OUT shares float8[], OUT matching text[], OUT weights float8[],
     OUT queries text[], OUT frequencies integer[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -25,12 +34,18 @@ DECLARE
     in_session CONSTANT text := current_session_name();
     in_execution CONSTANT uuid := current_execution();
     roles CONSTANT text[] := current_roles();
+    one_of CONSTANT integer := 32;
+    often CONSTANT integer := 8;
     most float8 := size;
     total float8 := 0;
     identifiers float8 := 0;
     rarities float8[] := '{}';
+    sampling CONSTANT boolean := size >= many;
+    counting CONSTANT integer := CASE WHEN sampling THEN 2 * enough ELSE cap END;
     sought tsquery[];
     rarest text;
+    others text;
+    wanted text;
     taken integer := 0;
     place integer;
 BEGIN
@@ -39,24 +54,35 @@ BEGIN
     matching := '{}';
     weights := '{}';
     IF -1 = ANY (counted) THEN
-        SELECT array_agg(asked.query ORDER BY asked.place), array_agg(CASE WHEN asked.counted >= 0 THEN asked.counted ELSE (
-            SELECT count(*) FROM (
+        SELECT array_agg(asked.query ORDER BY asked.place), array_agg(CASE
+                   WHEN asked.counted >= 0 THEN asked.counted
+                   WHEN asked.some >= often THEN one_of * asked.some
+                   ELSE greatest(one_of * asked.some, (SELECT count(*) FROM (
+                       SELECT FROM memory_words AS w
+                       WHERE marked(w.tenant, w.words) @@ asked.marked AND w.tenant = asker
+                         AND visible_to(agent, in_session, in_execution, roles,
+                                        w.scope, w.owner, w.session, w.execution, w.readers, w.reader_roles)
+                       LIMIT counting) AS held)) END ORDER BY asked.place)
+        INTO queries, frequencies
+        FROM (
+            SELECT read.*, CASE WHEN sampling AND read.counted < 0 THEN (SELECT count(*)::integer FROM (
                 SELECT FROM memory_words AS w
-                WHERE marked(w.tenant, w.words) @@ asked.marked AND w.tenant = asker
+                WHERE marked(w.tenant, w.words) @@ read.marked AND w.tenant = asker AND sampled(w.id)
                   AND visible_to(agent, in_session, in_execution, roles,
                                  w.scope, w.owner, w.session, w.execution, w.readers, w.reader_roles)
-                LIMIT cap) AS held) END ORDER BY asked.place)
-        INTO queries, frequencies
-        FROM (SELECT given.place, given.counted, read.query,
-                     CASE WHEN given.counted < 0 THEN marked_query(asker, read.query) END AS marked
-              FROM unnest(terms, known, counted) WITH ORDINALITY AS given (term, known, counted, place)
-              CROSS JOIN LATERAL (
-                  SELECT coalesce(nullif(given.known, ''), (
-                      SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, ' | ')
-                      FROM unnest(CASE WHEN starts_with(given.term, '=') THEN ARRAY[given.term]
-                                       ELSE tsvector_to_array(stems(given.term)) END) AS lexeme)) AS query
-                  OFFSET 0) AS read
-              ORDER BY given.place) AS asked;
+                LIMIT cap / one_of) AS held) ELSE 0 END AS some
+            FROM (
+                SELECT given.place, given.counted, stemmed.query,
+                       CASE WHEN given.counted < 0 THEN marked_query(asker, stemmed.query) END AS marked
+                FROM unnest(terms, known, counted) WITH ORDINALITY AS given (term, known, counted, place)
+                CROSS JOIN LATERAL (
+                    SELECT coalesce(nullif(given.known, ''), (
+                        SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, ' | ')
+                        FROM unnest(CASE WHEN starts_with(given.term, '=') THEN ARRAY[given.term]
+                                         ELSE tsvector_to_array(stems(given.term)) END) AS lexeme)) AS query
+                    OFFSET 0) AS stemmed
+                OFFSET 0) AS read
+            OFFSET 0) AS asked;
     END IF;
     FOR place IN 1 .. coalesce(cardinality(terms), 0) LOOP
         most := greatest(most, frequencies[place]);
@@ -71,9 +97,14 @@ BEGIN
     END LOOP;
     FOR place IN SELECT held.place FROM unnest(frequencies) WITH ORDINALITY AS held (frequency, place)
                  WHERE held.frequency > 0 ORDER BY held.frequency, held.place LOOP
-        EXIT WHEN taken > 0 AND taken + frequencies[place] > enough;
-        rarest := concat_ws(' | ', rarest, queries[place]);
-        taken := taken + frequencies[place];
+        IF taken = 0 OR taken + frequencies[place] <= enough THEN
+            rarest := concat_ws(' | ', rarest, queries[place]);
+            taken := taken + frequencies[place];
+        ELSIF taken > bound THEN
+            others := concat_ws(' | ', others, queries[place]);
+        ELSE
+            EXIT;
+        END IF;
     END LOOP;
     IF rarest IS NULL THEN
         RETURN;
@@ -85,17 +116,23 @@ BEGIN
                            + CASE WHEN starts_with(terms[place], '=') THEN bonus / identifiers ELSE 0 END;
     END LOOP;
     sought := matching::tsquery[];
-    SELECT array_agg(best.id), array_agg(best.total) INTO worded, shares FROM (
-        SELECT held.id, (  -- summed in one order: equal matches are equal to the last bit
-            SELECT sum(asked.weight) FROM unnest(sought, weights) AS asked (query, weight)
-            WHERE held.words @@ asked.query) AS total
-        FROM (SELECT w.id, w.words FROM memory_words AS w
-              WHERE marked(w.tenant, w.words) @@ marked_query(asker, rarest) AND w.tenant = asker
-                AND visible_to(agent, in_session, in_execution, roles,
-                               w.scope, w.owner, w.session, w.execution, w.readers, w.reader_roles)
-                AND (kinds IS NULL OR w.kind = ANY (kinds))
-              LIMIT bound) AS held
-        ORDER BY total DESC, held.id LIMIT k) AS best;
+    FOREACH wanted IN ARRAY CASE
+        WHEN others IS NULL THEN ARRAY[rarest]
+        ELSE ARRAY[format('(%s) & (%s)', rarest, others), format('(%s) & !(%s)', rarest, others)] END
+    LOOP
+        EXIT WHEN cardinality(worded) >= k;
+        SELECT worded || array_agg(best.id), shares || array_agg(best.total) INTO worded, shares FROM (
+            SELECT held.id, (  -- summed in one order: equal matches are equal to the last bit
+                SELECT sum(asked.weight) FROM unnest(sought, weights) AS asked (query, weight)
+                WHERE held.words @@ asked.query) AS total
+            FROM (SELECT w.id, w.words FROM memory_words AS w
+                  WHERE marked(w.tenant, w.words) @@ marked_query(asker, wanted) AND w.tenant = asker
+                    AND visible_to(agent, in_session, in_execution, roles,
+                                   w.scope, w.owner, w.session, w.execution, w.readers, w.reader_roles)
+                    AND (kinds IS NULL OR w.kind = ANY (kinds))
+                  LIMIT bound) AS held
+            ORDER BY total DESC, held.id LIMIT k - coalesce(cardinality(worded), 0)) AS best;
+    END LOOP;
 END $$;
 
 DROP FUNCTION find_facts;
@@ -225,7 +262,7 @@ BEGIN
             FROM unnest(likest, likeness) AS l (id, score)
             UNION ALL SELECT w.id, 0, for_words * CASE WHEN w.score < 1 THEN w.score ^ steepness ELSE w.score END, 2
             FROM unnest(worded, shares) AS w (id, score)
-            UNION ALL SELECT g.id, 0, for_facts * g.score, 4 FROM unnest(stated, nearness) AS g (id, score)
+            UNION ALL SELECT g.id, for_facts * g.score, 0, 4 FROM unnest(stated, nearness) AS g (id, score)
         ) AS one
         GROUP BY one.id
     ) AS found;
@@ -279,6 +316,17 @@ BEGIN
                array_agg(every.via), asked || string_to_array(string_agg(DISTINCT every.speaker, ' '), ' ')
         INTO pool, near, sums, vias, known
         FROM every LEFT JOIN named ON true;
+    END IF;
+
+    -- Where none of the best holds a name, there is no chain.
+    IF NOT EXISTS (
+        SELECT FROM (SELECT one.id FROM unnest(pool, sums) AS one (id, total) ORDER BY one.total DESC, one.id LIMIT 10) AS best
+        JOIN memory_name AS n ON n.id = best.id AND n.tenant = asker
+    ) THEN
+        SELECT array_agg(one.id), array_agg(one.total), array_agg(one.via) INTO ids, scores, vias
+        FROM (SELECT * FROM unnest(pool, sums, vias) AS one (id, total, via)
+              ORDER BY one.total DESC, one.id OFFSET skipped LIMIT most) AS one;
+        RETURN;
     END IF;
 
     asks := matching::tsquery[];

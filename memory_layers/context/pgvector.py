@@ -49,7 +49,7 @@ _AT_A_STRETCH = 100_000
 """How many characters are read for their words without a pause."""
 _CAP = 2_000
 _ENOUGH = 100
-_BOUND = 2_000
+_BOUND = 400
 _IDENTIFIER_BONUS = 1.0
 _FRESH = 60.0
 _SETTLED = 3_600.0

@@ -106,7 +106,8 @@ SELECT held.size, near.*, words.*
 FROM held CROSS JOIN (SELECT array_agg(id) AS likest, array_agg(likeness) AS likeness FROM likest) AS near
 CROSS JOIN LATERAL find_words(
     %(terms)s::text[], %(queries)s::text[], %(frequencies)s::integer[], held.size, %(kinds)s::text[],
-    %(cap)s::integer, %(enough)s::integer, %(bound)s::integer, %(bonus)s::float8, %(k)s::integer) AS words
+    %(exact_below)s::integer, %(cap)s::integer, %(enough)s::integer, %(bound)s::integer, %(bonus)s::float8,
+    %(k)s::integer) AS words
 
 -- unindex: No words and no vectors of any model.
 SELECT unindex(%(ids)s::uuid[])

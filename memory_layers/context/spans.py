@@ -31,6 +31,9 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)\b"
 _COUNT = r"(?P<count>\d{1,3}|" + "|".join(NUMBERS) + ")"
 _UNIT = "(?P<unit>" + "|".join(sorted(UNITS, key=len, reverse=True)) + r")\b"
 _WEEKDAY = "(?P<weekday>" + "|".join(DAYS) + r")(?:-feira)?\b"
+_HINTS = frozenset((*MONTHS, *UNITS, *DAYS, "yesterday", "anteontem", "ontem", "today", "hoje"))
+"""One of these words, or a year, is in everything that is read."""
+_WORD, _A_YEAR = re.compile(r"\w+"), re.compile(r"\b" + _YEAR)
 _LAST_PT, _THIS_PT = r"(?:passad[oa]|anterior)", r"(?:n?est[ea]|dest[ea])"
 
 
@@ -45,6 +48,8 @@ class Span:
 def spans(question: str, now: datetime) -> tuple[Span, ...]:
     """The stretches of time that a question names; what was read once is not read again as a part of something else."""
     text = folded(question)
+    if _HINTS.isdisjoint(_WORD.findall(text)) and not _A_YEAR.search(text):
+        return ()  # which most questions are, and every form is tried for long
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     found: dict[Span, None] = {}
     for form, meant in _FORMS:

@@ -69,10 +69,20 @@ def core(text: str) -> str:
             continue
         if bare in _LIGHT and place < last and (shouted or place == 0 or words[place].islower()):
             continue
-        if bare[-1] == "s" and len(bare) >= _SHORTEST_PLURAL and bare[-2] != "s" and bare.isalpha():
-            bare = bare[:-1]
-        kept.append(bare)
+        kept.append(_singular(bare))
     return " ".join(kept) or folded(text)
+
+
+def ending(text: str) -> str:
+    """How the `core` of a text ends, mostly told from the last word alone: texts of which it differs are not the same."""
+    last = text.rstrip().rpartition(" ")[2].split()
+    bare = folded(last[-1]).strip(_EDGE) if last else ""
+    return (core(text) if not bare or bare == _POLITE else _singular(bare)).rpartition(" ")[2]
+
+
+def _singular(bare: str) -> str:
+    plural = bare[-1] == "s" and len(bare) >= _SHORTEST_PLURAL and bare[-2] != "s" and bare.isalpha()
+    return bare[:-1] if plural else bare
 
 
 def retold(text: str) -> str:

@@ -41,7 +41,7 @@ async def test_a_search_of_words_finds_what_the_policies_show_and_nothing_else(l
             shown = {row[0] for row in await cursor.fetchall()}
             found = {one.id for one in await layers.context.words(connection, asker, Query(text="jabuticaba"))}
             cursor = await connection.execute(
-                "SELECT frequencies FROM find_words('{jabuticaba}', '{\"\"}', '{-1}', 0, NULL, 100, 10, 10, 1, 10)"
+                "SELECT frequencies FROM find_words('{jabuticaba}', '{\"\"}', '{-1}', 0, NULL, 1, 100, 10, 10, 1, 10)"
             )
             assert await cursor.fetchone() == ([len(shown)],)
         assert found == shown

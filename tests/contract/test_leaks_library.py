@@ -195,6 +195,6 @@ async def test_a_transaction_that_says_nobody_sees_nothing(layers: Layers, princ
         cursor = await connection.execute(f"SELECT count(*) FROM {table}".encode())
         assert await cursor.fetchone() == (0,)
         cursor = await connection.execute(
-            "SELECT worded, frequencies FROM find_words('{senha}', '{\"\"}', '{-1}', 0, NULL, 10, 10, 10, 1, 10)"
+            "SELECT worded, frequencies FROM find_words('{senha}', '{\"\"}', '{-1}', 0, NULL, 1, 10, 10, 10, 1, 10)"
         )
         assert await cursor.fetchall() == [(None, [0])]
