@@ -15,7 +15,6 @@ task makes in parallel have no such place: name them with ``key=``.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from uuid import UUID
 
 from ..infra.errors import BadInput, EffectUncertain
 from ..infra.identity import Principal
+from ..infra.tasks import together
 from ..memory_layers import fencing
 from ..memory_layers.context_lines import Cite, Language
 from ..memory_layers.context_pack import ALWAYS, FOUND, Context, check_frame, count_tokens, pack
@@ -122,7 +122,7 @@ class Desk(Remembering):
         `cite` says whether lines end with whole ids or with ``short`` ones, which `Context.named` resolves.
         """
         check_frame(budget, language, cite)
-        rules, known, said, before = await asyncio.gather(
+        rules, known, said, before = await together(
             self._services.recaller.always(self.principal, ALWAYS),
             self.recall(query, k=50, kinds=FOUND),
             self.window.last(turns),

@@ -23,6 +23,7 @@ from time import monotonic
 from ..infra.embedded.lock import Flock
 from ..infra.errors import ExecutionBusy, LousaError, Stale
 from ..infra.ids import new_id
+from ..infra.tasks import together
 from ..memory_layers.conversation.board import Board
 from ..memory_layers.conversation.changes import RESERVED
 from ..memory_layers.conversation.claims import Claim, Fence, FirstClaim
@@ -171,4 +172,4 @@ class Heartbeat:
         """Until cancelled."""
         while True:
             await asyncio.sleep(self._pause)
-            await asyncio.gather(*(held.renew() for held in list(self.held)))
+            await together(*(held.renew() for held in list(self.held)))

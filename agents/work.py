@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 
-from ..infra.tasks import end
+from ..infra.tasks import end, together
 from .contract import Finding, Outcome, Skipped, Task
 
 Run = Callable[[Task], Awaitable[Outcome]]
-Record = Callable[[Skipped], Awaitable[None]]
+Record = Callable[[Skipped], Coroutine[None, None, None]]
 
 
 async def work_off(
@@ -43,7 +43,7 @@ async def work_off(
             while len(running) < limit and (task := order.next()) is not None:
                 running[asyncio.ensure_future(run(task))] = task
             while skips := order.skipped():
-                await asyncio.gather(*(skip(skipped) for skipped in skips))
+                await together(*(skip(skipped) for skipped in skips))
                 for skipped in skips:
                     order.settle(skipped)
             if not running:

@@ -35,6 +35,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from .redis_address import Node
+from .redis_pool import ClientClosed
+from .tasks import together
 
 _PASSING = (
     RedisConnectionError,
@@ -44,6 +46,7 @@ _PASSING = (
     MasterDownError,
     ReadOnlyError,
     TryAgainError,
+    ClientClosed,  # of a node that has left
 )
 _WITHOUT_KEY = frozenset(
     ("ACL", "CLIENT", "CLUSTER", "CONFIG", "DBSIZE", "FLUSHALL", "INFO", "PING", "PUBLISH", "ROLE", "SCRIPT", "TIME")
@@ -85,6 +88,7 @@ class Cluster(Redis):
         self._nodes: dict[Node, Redis] = {}
         self._slots: list[Node | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         self._stale = True
+        self._closed = False
         self._in_vain: int = 0
         self._looking = asyncio.Lock()
         super().__init__(connection_pool=self._client(self._seeds[0]).connection_pool)  # pyright: ignore[reportUnknownMemberType]  # vague stubs
@@ -163,7 +167,7 @@ class Cluster(Redis):
                 return [(index, error) for index, _ in commands]
         if len(legs) == 1:
             return homeless + await _leg(*next(iter(legs.items())))
-        parts = await asyncio.gather(*(_leg(client, some) for client, some in legs.items()))
+        parts = await together(*(_leg(client, some) for client, some in legs.items()))
         return homeless + [pair for part in parts for pair in part]
 
     async def primaries(self) -> list[Redis]:
@@ -203,11 +207,14 @@ class Cluster(Redis):
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         """Close the clients of all nodes."""
+        self._closed = True
         for client in list(self._nodes.values()):
             await client.aclose(close_connection_pool)
 
     def _client(self, node: Node) -> Redis:
         if node not in self._nodes:
+            if self._closed:
+                raise ClientClosed("the client of the Cluster was closed")
             self._nodes[node] = self._dial(node)
         return self._nodes[node]
 

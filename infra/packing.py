@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
-from redis.asyncio import BlockingConnectionPool
 from redis.connection import HiredisRespSerializer
+
+from .redis_pool import Pool
 
 _PACKER = HiredisRespSerializer()
 
@@ -25,7 +26,7 @@ class _Packing:
         return [b"".join(piece for words in commands for piece in self.pack_command(*words))]
 
 
-def packing(pool: BlockingConnectionPool) -> BlockingConnectionPool:
+def packing(pool: Pool) -> Pool:
     """The pool, whose connections pack so."""
     kind = pool.connection_class
     pool.connection_class = type(kind.__name__, (_Packing, kind), {})

@@ -8,6 +8,9 @@ Sentinels every new connection asks them who the master is and then the server w
 connections to the old one, so work goes on at the new one. Whoever looks at all servers at once asks `servers_of`, and
 whoever needs the clock that a key lives by asks `server_of`.
 
+A client that is closed opens no connection any more: whoever was on the way to one when it was closed is told so, and
+leaves none behind that nobody knows of.
+
 A server that cannot be used is refused at open with the way out: too old, a replica, a member of a Cluster or a
 Sentinel under an address of one server.
 """
@@ -19,7 +22,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, cast
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.asyncio.connection import Connection
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
@@ -32,6 +35,7 @@ from .cluster import Cluster
 from .errors import ServerUnavailable, SettingsError
 from .packing import packing
 from .redis_address import Node, RedisAddress, parse
+from .redis_pool import Pool, until_closed
 from .text import without_password
 
 OLDEST = (7, 0)
@@ -139,8 +143,8 @@ async def server_of(client: Redis, key: str) -> Redis:
 def _client(
     address: RedisAddress, stack: AsyncExitStack, *, max_connections: int, socket_timeout: float | None
 ) -> Redis:
-    def dial(url: str, retry: Retry, **options: Any) -> BlockingConnectionPool:
-        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+    def dial(url: str, retry: Retry, **options: Any) -> Pool:
+        pool = Pool.from_url(  # pyright: ignore[reportUnknownMemberType]  # vague stubs
             url,
             max_connections=max_connections,
             timeout=10,
@@ -151,7 +155,7 @@ def _client(
             **options,
         )
         pool.connection_class(**pool.connection_kwargs)  # an option that it does not know is known of now
-        return _admitted(packing(pool))
+        return _admitted(until_closed(packing(pool)))
 
     either: list[type[Exception]] = [RedisConnectionError, RedisTimeoutError]
     if address.kind == "cluster":
@@ -168,28 +172,37 @@ def _client(
         sentinels = [_sentinel(address.of_sentinel(each)) for each in address.nodes]
         for sentinel in sentinels:
             stack.push_async_callback(sentinel.aclose)
-        asked = Sentinel([])
-        asked.sentinels = sentinels
-        client = Redis.from_pool(_at_the_master(pool, lambda: _master(asked, address.master)))
+        client = Redis.from_pool(_at_the_master(pool, lambda: _master(sentinels, address.master)))
     else:
         retry = Retry(ExponentialBackoff(cap=1.0, base=0.02), _TRIES)
         client = Redis.from_pool(dial(address.url, retry, retry_on_error=either))
-    stack.push_async_callback(client.aclose)
+    stack.push_async_callback(_close, client)
     return client
 
 
+async def _close(client: Redis) -> None:
+    give_up(client)
+    await client.aclose()
+
+
 def _sentinel(url: str) -> Redis:
-    return Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
+    pool = Pool.from_url(  # pyright: ignore[reportUnknownMemberType]  # likewise
         url, socket_timeout=_NEAR, socket_connect_timeout=_NEAR, retry=Retry(NoBackoff(), 0)
     )
+    return Redis.from_pool(until_closed(pool))
 
 
-async def _master(sentinels: Sentinel, name: str) -> Node:
-    host, port = cast(tuple[str, int], await sentinels.discover_master(name))  # pyright: ignore[reportUnknownMemberType]
+async def _master(sentinels: list[Redis], name: str) -> Node:
+    """Where the master is; the Sentinel that knew it is asked first the next time."""
+    # A list for each question: the driver swaps what it asks in place, and two at once would lose one of them.
+    asked = Sentinel([])
+    asked.sentinels = [*sentinels]
+    host, port = cast(tuple[str, int], await asked.discover_master(name))  # pyright: ignore[reportUnknownMemberType]
+    sentinels[:] = asked.sentinels
     return host, int(port)
 
 
-def _admitted(pool: BlockingConnectionPool) -> BlockingConnectionPool:
+def _admitted(pool: Pool) -> Pool:
     """The pool, whose connections do not try a wrong password again: to the driver it is like a server that is away."""
 
     class Admitted(cast(type[Connection], pool.connection_class)):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
@@ -203,7 +216,7 @@ def _admitted(pool: BlockingConnectionPool) -> BlockingConnectionPool:
     return pool
 
 
-def _at_the_master(pool: BlockingConnectionPool, ask: Callable[[], Awaitable[Node]]) -> BlockingConnectionPool:
+def _at_the_master(pool: Pool, ask: Callable[[], Awaitable[Node]]) -> Pool:
     """The pool, whose connections go to whoever is the master when they are made."""
 
     class AtTheMaster(cast(type[Connection], pool.connection_class)):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]

@@ -21,6 +21,7 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from ..infra.errors import SettingsError
+from ..infra.tasks import together
 
 if TYPE_CHECKING:
     import numpy
@@ -147,13 +148,13 @@ class _Pair:
         self._scales = (weight**0.5, (1 - weight) ** 0.5)
 
     async def prepare(self) -> None:
-        await asyncio.gather(*(each.prepare() for each in self._both))
+        await together(*(each.prepare() for each in self._both))
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
-        return self._joined(await asyncio.gather(*(each.documents(texts) for each in self._both)))
+        return self._joined(await together(*(each.documents(texts) for each in self._both)))
 
     async def query(self, text: str) -> Vectors:
-        return self._joined(await asyncio.gather(*(each.query(text) for each in self._both)))
+        return self._joined(await together(*(each.query(text) for each in self._both)))
 
     def _joined(self, parts: Sequence[Vectors]) -> Vectors:
         import numpy

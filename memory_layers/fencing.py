@@ -10,7 +10,6 @@ put into the other's time, and where their clocks are too near to be told apart,
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from typing import TypeVar, cast
@@ -18,6 +17,7 @@ from uuid import UUID
 
 from ..infra.connections import Connections
 from ..infra.redis import server_of
+from ..infra.tasks import together
 from .conversation.claims import Fence, stale
 from .conversation.keys import board_keys, journal_key
 from .conversation.script import at_once, command
@@ -72,7 +72,7 @@ async def _ahead(connections: Connections, tenant: str, executions: Iterable[UUI
     if len(servers) < 2:
         return dict.fromkeys(boards, 0.0)
     begun = time.monotonic()
-    told = await asyncio.gather(*(command(server, "TIME") for server in servers))
+    told = await together(*(command(server, "TIME") for server in servers))
     asked_for = (time.monotonic() - begun) * 1000
     clocks = {
         server: int(seconds) * 1000 + int(micros) / 1000

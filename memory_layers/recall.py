@@ -40,6 +40,7 @@ from .contract import Query, Way
 from .execution import memories
 from .knowledge.postgres import KnowledgeLayer
 from .policy import DEFAULT, Policy
+from .present import present_first
 from .ranking import LIKENESS, Ranked, Weights, folded, hit, rank, with_rules, within
 from .records import Hit, Memory, MemoryKind, Recall
 
@@ -83,6 +84,7 @@ class Recaller:
         self._deadline = settings.deadline
         self._policy = policy
         self._ageing = ageing
+        self._presents = settings.truth and ageing.restates
         self._weights = LIKENESS if ageing.likeness_only else weights or Weights()
 
     async def recall(self, principal: Principal, query: Query) -> Recall:
@@ -244,7 +246,8 @@ class Recaller:
                 for one in found
                 if _holds(one.memory, query, now)
             ]
-            hits = folded(with_rules(checked, self._weights.rule), query.k)
+            ranked = with_rules(checked, self._weights.rule)
+            hits = folded(present_first(query.text, ranked) if self._presents else ranked, query.k)
             skipped += step
         return within(hits, query.budget)
 

@@ -6,7 +6,7 @@ keys are strings, there is no NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -132,8 +132,9 @@ class Memory:
 
     `speaker`: who said it, which makes it a turn of the conversation that its session is.
 
-    `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on; `confirmed_at`:
-    when it was last said, as far as it was read from the record.
+    `to_confirm`: a fact that nobody has stated again for longer than its category may be relied on. As far as they were
+    read from the record: `confirmed_at`, when it was last confirmed; `told`, the values that its text tells (each a
+    sort, a value, and whether the text says that it is so); `told_at`, when it was last said.
     """
 
     id: UUID
@@ -159,6 +160,8 @@ class Memory:
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     to_confirm: bool = False
     confirmed_at: datetime | None = field(default=None, compare=False)
+    told: Sequence[Sequence[Json]] | None = field(default=None, compare=False)
+    told_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +169,8 @@ class Hit:
     """One memory that a recall found. `score` orders hits of one recall and means nothing beyond it.
 
     `also` are the ids of near-identical memories folded into this one; `via` names the ways it was found; `to_confirm`
-    says of a fact that it was last stated too long ago to be relied on, and `confirmed_at` when that was.
+    says that it may be outdated: a fact that was last stated too long ago to be relied on (`confirmed_at` is when), or
+    an answer to which a later one tells another value.
     """
 
     id: UUID

@@ -25,6 +25,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from ...infra.errors import ServerUnavailable
+from ...infra.tasks import together
 from .dialects import KEY, Adapted, adapted
 from .workers import Workers
 
@@ -162,7 +163,7 @@ class Marked:
         at_once = how.at_once or len(every)
         text = f"{OURS}{uuid4()}"
         with self.told.telling({text: vector}):
-            answers = await asyncio.gather(
+            answers = await together(
                 *(
                     self._do("similarity_search_with_score", text, k=k, **how.where(every[start : start + at_once]))
                     for start in range(0, len(every), at_once)

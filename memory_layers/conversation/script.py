@@ -32,6 +32,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ...infra.errors import Overloaded, ServerUnavailable, SettingsError
+from ...infra.redis_pool import ClientClosed
 
 Word = str | bytes | int
 _AWAY = (
@@ -169,6 +170,8 @@ def ours(error: Exception) -> Exception:
         )
     if isinstance(error, NoPermissionError) or (isinstance(error, ResponseError) and _IN_A_SCRIPT in str(error)):
         return SettingsError(f"{error}: give the user of LOUSA_REDIS_URL the rule of docs/redis.md")
+    if isinstance(error, ClientClosed):
+        return ServerUnavailable("the connection to the board's server was closed while this was under way")
     if isinstance(error, _AWAY) or (isinstance(error, ResponseError) and str(error).startswith(_CANNOT_WRITE)):
         return ServerUnavailable(
             f"the board's server failed ({error}): was it stopped, has it disk and memory, is LOUSA_REDIS_URL right if"

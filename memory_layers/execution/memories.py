@@ -277,6 +277,8 @@ def read(row: _Row) -> Memory:
         metadata=row["metadata"],
         to_confirm=row.get("to_confirm", False),
         confirmed_at=row.get("confirmed_at"),
+        told=row.get("told"),
+        told_at=row.get("told_at"),
     )
 
 

@@ -35,6 +35,7 @@ from ..execution import ledger
 from ..execution.memories import fact_from_json
 from ..records import Json, Memory, MemoryKind
 from .judge import Verdict, Weigh, repeats, replaced, restates
+from .outdated import telling
 from .told import spellings, tells, terms_of
 
 QUERIES = load_queries(__package__ or "")
@@ -122,6 +123,9 @@ class Examination:
             if late := {row[0] for row in await cursor.fetchall()}:
                 await connection.execute(QUERIES["put_off"], {"ids": [*late]})
             due = await _told(connection, [one for one in ids if one not in late])
+            if read := {one.id: telling(one.text) for one in due if one.fact is None and one.speaker is None}:
+                given = {"ids": [*read], "told": [JsonParameter(told) for told in read.values()]}
+                await connection.execute(QUERIES["note_told"], given)
         for one in due:
             await self._examine(tenant, one.id)
         return late

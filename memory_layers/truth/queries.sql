@@ -23,6 +23,9 @@ FROM memory
 WHERE id = ANY (%(ids)s) AND status = 'live' AND (kind = 'fact' OR kind IN ('semantic', 'episodic') AND value IS NULL)
 ORDER BY told_at, id
 
+-- note_told: What memories tell is kept with them, for recalls.
+UPDATE memory SET told = read.told FROM unnest(%(ids)s::uuid[], %(told)s::jsonb[]) AS read (id, told) WHERE memory.id = read.id
+
 -- count_words: How many memories hold each of some words, and how many there are.
 SELECT counted, held FROM count_words(%(terms)s::text[], %(cap)s, %(most)s)
 

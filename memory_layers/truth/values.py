@@ -24,6 +24,16 @@ _SCALES = {"mil": 1e3, "k": 1e3, "thousand": 1e3, "mi": 1e6, "bi": 1e9}
 _CURRENCY = r"(?:reais|real|brl|euros?|eur|dolares|dolar|dollars?|usd|bucks|pounds?|gbp|libras?)"
 _SIGNS = {"r$": "brl", "us$": "usd", "$": "usd", "€": "eur", "£": "gbp"}
 _WORDS = {"rea": "brl", "brl": "brl", "eur": "eur", "dol": "usd", "usd": "usd", "buc": "usd"}
+_UNITS = {
+    "mg": ("kg", 1e-6), "g": ("kg", 1e-3), "gram": ("kg", 1e-3), "grama": ("kg", 1e-3), "kg": ("kg", 1.0),
+    "kilo": ("kg", 1.0), "quilo": ("kg", 1.0), "kilogram": ("kg", 1.0), "quilograma": ("kg", 1.0),
+    "t": ("kg", 1e3), "ton": ("kg", 1e3), "tonne": ("kg", 1e3), "tonelada": ("kg", 1e3),
+    "mm": ("m", 1e-3), "cm": ("m", 1e-2), "m": ("m", 1.0), "metre": ("m", 1.0), "meter": ("m", 1.0),
+    "metro": ("m", 1.0), "km": ("m", 1e3), "kilometre": ("m", 1e3), "kilometer": ("m", 1e3), "quilometro": ("m", 1e3),
+    "ml": ("l", 1e-3), "l": ("l", 1.0), "litre": ("l", 1.0), "liter": ("l", 1.0), "litro": ("l", 1.0),
+    "kb": ("gb", 1e-6), "mb": ("gb", 1e-3), "gb": ("gb", 1.0), "tb": ("gb", 1e3),
+}  # fmt: skip
+"""Units that measure the same, in one of them."""
 _ARTICLES = ("um", "uma", "one")
 _MONTH, _WEEKDAY, _SPAN = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(SPANS)
 LABEL = re.compile(r"\s*([A-ZÀ-Ý][\w'’.-]*(?: [A-ZÀ-Ý][\w'’.-]*){0,2}):\s")
@@ -185,7 +195,13 @@ def _measure(found: re.Match[str]) -> Read:
     amount, unit = number(found["n"]), found["u"]
     if amount is None or unit in STOP_WORDS or found["n"] in _ARTICLES:
         return None
-    return f"of {stem(unit)}", _shown(amount * _scaled((found["s"] or "").strip()))
+    amount *= _scaled((found["s"] or "").strip())
+    if (known := _UNITS.get(unit) or _UNITS.get(unit.removesuffix("s"))) is not None:
+        unit, factor = known
+        amount *= factor
+    else:
+        unit = stem(unit)
+    return f"of {unit}", _shown(amount)
 
 
 def _numbered(found: re.Match[str]) -> Read:

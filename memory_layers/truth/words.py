@@ -194,4 +194,6 @@ def implied(sort: str) -> frozenset[str]:
     return frozenset(_IMPLIED.get(sort, "").split()) | _EVERYWHERE
 
 
+IMPLIED = frozenset(word for words in _IMPLIED.values() for word in words.split())
+"""What a value of any sort says of itself."""
 _EVERYWHERE = frozenset(_IMPLIED[""].split())

@@ -13,12 +13,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 import pytest
+from lousa.agents.ownership import RUN
 from lousa.infra.connections import Connections
 from lousa.infra.embedded.supervisor import Endpoints
 from lousa.infra.identity import Principal
+from lousa.memory_layers.conversation.keys import board_keys
+from lousa.memory_layers.conversation.script import command
 
 
 class Nursery:
@@ -258,12 +262,12 @@ async def test_a_living_owner_is_not_disturbed_and_one_that_was_paused_and_overt
     log, gate = tmp_path / "log", tmp_path / "gate"
     gate.touch()
     goal = {"by": "first", "while": str(gate)}
-    first = nursery.start("slow", tenant, log, goal=goal, who="first", stop="idle", lease=1)
+    first = nursery.start("slow", tenant, log, goal=goal, who="first", stop="idle", lease=60)
     await wait_for(lambda: log.with_suffix(".idle").exists())
     execution = await execution_of(connections, tenant)
     busy = nursery.do("slow", tenant, log, execution=execution, who="second", lease=1)
     assert busy["error"] == "ExecutionBusy"
-    await asyncio.sleep(1.2)
+    await let_the_lease_run_out(connections, tenant, execution)
     second = nursery.start("slow", tenant, log, execution=execution, who="second", lease=1)
     await wait_for(lambda: log.read_text().splitlines() == ["idle", "idle"])
     os.kill(first[0], signal.SIGCONT)
@@ -273,6 +277,15 @@ async def test_a_living_owner_is_not_disturbed_and_one_that_was_paused_and_overt
     result = nursery.end(second)
     assert (result["status"], result["decision"]) == ("accepted", "second")
     assert result["board"] == {"idle": "first", "done": "second"}
+
+
+async def let_the_lease_run_out(connections: Connections, tenant: str, execution: str) -> None:
+    """Whoever runs the execution was silent for longer than its lease."""
+    key = board_keys(tenant, UUID(execution)).claims
+    claim = cast(bytes | None, await command(connections.redis, "HGET", key, RUN))
+    assert claim is not None
+    token, _, holder = claim.split(b" ", 2)
+    await command(connections.redis, "HSET", key, RUN, b" ".join((token, b"1", holder)))
 
 
 async def wait_for(condition: Callable[[], bool]) -> None:

@@ -20,6 +20,7 @@ from lousa.memory_layers.contract import Query
 from lousa.memory_layers.conversation.feed import Feed
 from lousa.memory_layers.knowledge.postgres import KnowledgeLayer
 from lousa.memory_layers.policy import table
+from lousa.memory_layers.ranking import Weights
 from lousa.memory_layers.recall import Recaller
 from lousa.memory_layers.receipts import Receipt
 from lousa.memory_layers.records import Fact, MemoryKind
@@ -261,20 +262,41 @@ async def _switched_off(connections: Connections, stack: AsyncExitStack) -> Writ
     return WritePath(connections, router, context, embedder, feed)
 
 
-async def test_the_past_still_knows_what_gave_way(path: WritePath, principal: Principal) -> None:
-    old, new = await tell(path, principal, OLD), await tell(path, principal, NEW, 30)
-
+def recaller_of(path: WritePath, **settings: Any) -> Recaller:
     async def caught_up(_who: Principal, _within: timedelta) -> bool:
         return True
 
-    recaller = Recaller(
+    return Recaller(
         path.connections,
         path.context,
         KnowledgeLayer(path.connections),
         caught_up=caught_up,
         clock=SystemClock(),
-        settings=Settings(deadline=timedelta(seconds=30)),
+        settings=Settings(deadline=timedelta(seconds=30), **settings),
+        weights=Weights(dense=0.0),
     )
+
+
+async def test_of_two_answers_to_a_question_the_one_told_last_leads_and_the_other_is_to_be_confirmed(
+    path: WritePath, principal: Principal
+) -> None:
+    question = "What time is the choir?"
+    new = await tell(path, principal, "Be on stage with the choir by 19:45, with warm voices.", 30)
+    old = await tell(path, principal, "The choir rehearses at 18:30, the tenors are late as ever.")
+    for text in ("Lena brought a cake.", "The choir sang well.", "Somebody fixed the lamp."):
+        await tell(path, principal, text, 2)
+    hits = (await recaller_of(path).recall(principal, Query(text=question))).hits
+    order = [hit.id for hit in hits]
+    assert order.index(new.id) < order.index(old.id)
+    assert [hit.id for hit in hits if hit.to_confirm] == [old.id]
+    off = (await recaller_of(path, truth=False).recall(principal, Query(text=question))).hits
+    assert {hit.id for hit in off} == {hit.id for hit in hits}
+    assert not any(hit.to_confirm for hit in off)
+
+
+async def test_the_past_still_knows_what_gave_way(path: WritePath, principal: Principal) -> None:
+    old, new = await tell(path, principal, OLD), await tell(path, principal, NEW, 30)
+    recaller = recaller_of(path)
     question = "onde roda o serviço de pagamentos"
     today = await recaller.recall(principal, Query(text=question))
     before = await recaller.recall(principal, Query(text=question, as_of=BEGAN + 10 * DAY))
