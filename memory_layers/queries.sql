@@ -3,10 +3,12 @@
 WITH {head}, best AS MATERIALIZED (
     SELECT one.*
     FROM (SELECT {columns} FROM {source}) AS found
+    CROSS JOIN LATERAL with_sources(
+        found.stated, found.nearness, %(kinds)s::text[], %(share)s::float8, %(few)s::integer) AS graph
     CROSS JOIN LATERAL rank_found(
-        size, likest, likeness, worded, shares, matching, weights, stated, nearness,
+        size, likest, likeness, worded, shares, matching, weights, graph.stated, graph.nearness,
         %(asked)s::text[], %(begins)s::timestamptz[], %(ends)s::timestamptz[], %(kinds)s::text[],
-        %(factors)s::float8[], %(breadth)s::integer, %(skipped)s::integer, %(most)s::integer) AS ranked
+        %(factors)s::float8[], %(breadth)s::integer, %(skipped)s::integer, %(page)s::integer) AS ranked
     CROSS JOIN LATERAL unnest(ranked.ids, ranked.scores, ranked.vias) WITH ORDINALITY AS one (id, score, via, place)
 ), placed AS (
     SELECT * FROM best

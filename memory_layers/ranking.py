@@ -37,6 +37,8 @@ from .truth.rules import is_rule
 
 _QUERIES = load_queries(__package__ or "")
 _SIGNS_PER_TOKEN = 4
+_FEW = 20
+"""What more facts touch than these leads to none of their texts."""
 _VIAS: list[tuple[Way, ...]] = [
     tuple(way for bit, way in enumerate(WAYS) if via >> bit & 1) for via in range(1 << len(WAYS))
 ]
@@ -47,17 +49,19 @@ class Weights:
     """How a ranking is summed, and how far trust may lower a score; how far age may is the ageing's affair.
 
     Measured over conversations, passages and records in two languages (docs/recall.md); half to twice of any of them
-    changes little. `dense` counts by what likeness is above the hundredth hit's. Of what a turn scores by likeness
-    `before` goes to the turn before it, `behind` to the one behind it, `second` to the next in either direction; of
-    what a question scores `answer` goes to the turn behind it. `first` and `added` are of a memory that shares a
-    rare name with one of the best: of that one's score, and of what it adds. `steepness` is the
-    power to which the share of the question's words is raised, so that one word of four stays little. By `rule` of
-    itself the score of what a user said as a rule is raised, among what is fetched.
+    changes little. `dense` counts by what likeness is above the hundredth hit's; `graph` is for facts about what the
+    question names, and a share of it, `source`, for the texts that such facts were drawn from. Of what a turn scores by
+    likeness `before` goes to the turn before it, `behind` to the one behind it, `second` to the next in either
+    direction; of what a question scores `answer` goes to the turn behind it. `first` and `added` are of a memory that
+    shares a rare name with one of the best: of that one's score, and of what it adds. `steepness` is the power to which
+    the share of the question's words is raised, so that one word of four stays little. By `rule` of itself the score of
+    what a user said as a rule is raised, among what is fetched.
     """
 
     words: float = 1.0
     dense: float = 7.5
     graph: float = 0.3
+    source: float = 2 / 3
     before: float = 0.5
     behind: float = 0.2
     second: float = 0.2
@@ -146,9 +150,11 @@ async def rank(
         "begins": [span.begin for span in when],
         "ends": [span.end for span in when],
         "kinds": sorted(query.kinds) or None,
+        "share": weights.source,
+        "few": _FEW,
         "breadth": BREADTH,
         "skipped": skipped,
-        "most": most,
+        "page": most,
         "now": now,
         "as_of": query.as_of,
     }

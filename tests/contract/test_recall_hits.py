@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, LiteralString
 
@@ -19,6 +20,7 @@ from lousa.memory_layers.records import Fact, MemoryKind
 from .conftest import TODAY, Layers
 
 STORES = ("embedded", "pinecone")
+TEXTS = frozenset({MemoryKind.SEMANTIC})
 
 if TYPE_CHECKING:
     from lousa.memory_layers.embedding import Vectors
@@ -60,6 +62,33 @@ async def test_a_fact_is_found_by_the_thing_it_is_about_two_steps_away(layers: L
     hits = await layers.recall(principal, "what about ana souza?")
     assert [hit.text for hit in hits] == ["Ana Souza · works at · Acme", "Acme · is based in · Recife"]
     assert all("graph" in hit.via for hit in hits)
+
+
+async def test_the_text_that_a_fact_was_drawn_from_is_found_with_it(layers: Layers, principal: Principal):
+    text = layers.memory(principal, "She took the bakery over from an aunt.")
+    hidden = layers.memory(principal, "He keeps bees.", scope="private")
+    await layers.keep(principal, text, hidden, layers.memory(principal, "The boat was sold."), embed=False)
+    await layers.state(principal, "Ana Souza", "is married to", "Rui Prado", object_is_entity=True)
+    drawn = {"object_is_entity": True, "sources": (text.id, hidden.id)}
+    fact = await layers.state(principal, "Rui Prado", "is a brother of", "Clara Prado", **drawn)
+    hits = await layers.recall(principal, "what about ana souza?")
+    assert {fact.id, text.id, hidden.id} <= {hit.id for hit in hits if hit.via == ("graph",)}
+    assert await layers.texts(replace(principal, agent="another"), "what about ana souza?", kinds=TEXTS) == [text.text]
+
+
+async def test_what_many_facts_touch_leads_to_none_of_their_texts(layers: Layers, principal: Principal):
+    text = layers.memory(principal, "She took the bakery over from an aunt.")
+    pairs = [("Ana Souza", "lives in"), *((f"Rua {number}", "is in") for number in range(20))]
+    facts = [
+        Fact(subject=one, predicate=how, object="Recife", object_is_entity=True, since=TODAY) for one, how in pairs
+    ]
+    *stated, near_the_end, last = [layers.memory(principal, one.sentence(), fact=one) for one in facts]
+    drawn = replace(near_the_end, sources=(text.id,))
+    await layers.keep(principal, text, *stated, drawn, embed=False)
+    # However few hits are wanted, so many facts are looked at.
+    assert await layers.texts(principal, "what about ana souza?", kinds=TEXTS, k=1) == [text.text]
+    await layers.keep(principal, last, embed=False)
+    assert await layers.texts(principal, "what about ana souza?", kinds=TEXTS, k=1) == []
 
 
 async def test_equal_texts_are_one_hit_that_carries_the_others(layers: Layers, principal: Principal):
