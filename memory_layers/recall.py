@@ -33,6 +33,7 @@ from ..infra.errors import ServerUnavailable
 from ..infra.identity import Principal
 from ..infra.settings import Settings
 from ..infra.sql import load_queries
+from ..infra.tasks import together
 from .ageing import OURS, Ageing
 from .asking import Elsewhere, Found, Part, ask, given, of_way, united
 from .context.pgvector import BREADTH, ContextLayer
@@ -89,7 +90,7 @@ class Recaller:
 
     async def recall(self, principal: Principal, query: Query) -> Recall:
         """What is known about `query`, best first, as far as `principal` may see it."""
-        vector, behind = await asyncio.gather(self._vector(query), self._behind(principal, query))
+        vector, behind = await together(self._vector(query), self._behind(principal, query))
         space = self._context.space
         hits, silent = await self._find(principal, query, vector)
         if self._context.space != space:
@@ -183,7 +184,7 @@ class Recaller:
         async def far() -> Found | None:
             return await self._in_time(_LAYER["graph"], graph.ask()) if isinstance(graph, Elsewhere) else {}
 
-        (found, silent), facts = await asyncio.gather(near(), far())
+        (found, silent), facts = await together(near(), far())
         if facts is None:
             silent.add(_LAYER["graph"])
         found |= facts or {}
@@ -202,7 +203,7 @@ class Recaller:
             ServerUnavailable: none did, so nothing can be fetched either.
         """
         asked = [self._in_time(_LAYER[way], self._ask_alone(principal, part)) for way, part in ways.items()]
-        answers = dict(zip(ways, await asyncio.gather(*asked), strict=True))
+        answers = dict(zip(ways, await together(*asked), strict=True))
         if all(answer is None for answer in answers.values()):
             raise ServerUnavailable(
                 f"nothing can be recalled: Postgres did not answer within {self._deadline.total_seconds():g} s, asked"
