@@ -52,10 +52,10 @@ class Weights:
     changes little. `dense` counts by what likeness is above the hundredth hit's; `graph` is for facts about what the
     question names, and a share of it, `source`, for the texts that such facts were drawn from. Of what a turn scores by
     likeness `before` goes to the turn before it, `behind` to the one behind it, `second` to the next in either
-    direction; of what a question scores `answer` goes to the turn behind it. `first` and `added` are of a memory that
-    shares a rare name with one of the best: of that one's score, and of what it adds. `steepness` is the power to which
-    the share of the question's words is raised, so that one word of four stays little. By `rule` of itself the score of
-    what a user said as a rule is raised, among what is fetched.
+    direction; of what a question scores `answer` goes to the turn behind it; `telling` is for a turn that names
+    something. `first` and `added` are of a memory that shares a rare name with one of the best: of that one's score,
+    and of what it adds. `steepness` is the power to which the share of the question's words is raised, so that one word
+    of four stays little. By `rule` of itself the score of what a user said as a rule is raised, among what is fetched.
     """
 
     words: float = 1.0
@@ -72,6 +72,7 @@ class Weights:
     first: float = 0.5
     added: float = 0.65
     steepness: float = 1.5
+    telling: float = 0.1
     distrust: float = 0.1
     rule: float = 0.25
 
@@ -91,6 +92,7 @@ class Weights:
             self.first,
             self.added,
             self.steepness,
+            self.telling,
         )
 
 
@@ -181,7 +183,7 @@ def _statement(
         .replace("{fetched}", memories.RECALLED.replace("{which}", "id = best.id"))
     )
     # Without indentation and comments it is short enough for the driver to keep what it reads of it.
-    lines = [line.partition("--")[0].strip() for line in text.split("\n")]
+    lines: list[LiteralString] = [line.partition("--")[0].strip() for line in text.split("\n")]
     return "\n".join([line for line in lines if line])
 
 

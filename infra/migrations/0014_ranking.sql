@@ -215,7 +215,8 @@ END $$;
 -- likeness, 2 words, 4 the graph; 0 is what only lies beside such.
 --
 -- Turns of a conversation lift those beside them by their likeness, a question lifts its answer and stands back itself, and
--- who is named (one speaker, among the words that were `asked`) or was told of in one of the stretches of time counts.
+-- so does a turn that tells next to nothing; who is named (one speaker, among the words that were `asked`) or was told of in
+-- one of the stretches of time counts.
 -- Then a chain: the best hold names (other than those of who speaks, and of the question), and what shares a rare one with
 -- them counts by what it adds to the question.
 CREATE FUNCTION rank_found(
@@ -245,6 +246,7 @@ DECLARE
     of_first CONSTANT float8 := factors[11];
     of_added CONSTANT float8 := factors[12];
     steepness CONSTANT float8 := factors[13];
+    for_telling CONSTANT float8 := factors[14];
     least float8;
     pool uuid[];
     near float8[];
@@ -269,7 +271,7 @@ BEGIN
 
     IF EXISTS (SELECT FROM memory_words WHERE tenant = asker AND speaker IS NOT NULL) THEN
         WITH found AS MATERIALIZED (
-            SELECT one.*, w.speaker, w.asks, w.session, w.said_at, w.told_at
+            SELECT one.*, w.speaker, w.asks, w.telling, w.session, w.said_at, w.told_at
             FROM unnest(pool, near, sums, vias) AS one (id, near, total, via)
             LEFT JOIN memory_words AS w ON w.id = one.id
         ), lifting AS (
@@ -277,7 +279,7 @@ BEGIN
                 WHEN beside.place = -1 THEN to_before * one.near
                 WHEN beside.place = 1 THEN to_behind * one.near + CASE WHEN one.asks THEN to_answer * one.total ELSE 0 END
                 ELSE to_second * one.near END AS total, 0 AS via,
-                beside.speaker, beside.asks, beside.said_at
+                beside.speaker, beside.asks, beside.telling, beside.said_at
             FROM found AS one
             CROSS JOIN LATERAL (
                 SELECT *, row_number() OVER (ORDER BY later.said_at, later.told_at, later.id)::integer AS place FROM (
@@ -300,15 +302,16 @@ BEGIN
               AND (kinds IS NULL OR beside.kind = ANY (kinds))
         ), every AS MATERIALIZED (
             SELECT one.id, sum(one.near) AS near, sum(one.total) AS total, sum(one.via)::integer AS via,
-                   min(one.speaker) AS speaker, bool_or(one.asks) AS asks, min(one.said_at) AS said_at
-            FROM (SELECT id, near, total, via, speaker, asks, said_at FROM found UNION ALL SELECT * FROM lifting) AS one
+                   min(one.speaker) AS speaker, bool_or(one.asks) AS asks, min(one.telling) AS telling,
+                   min(one.said_at) AS said_at
+            FROM (SELECT id, near, total, via, speaker, asks, telling, said_at FROM found UNION ALL SELECT * FROM lifting) AS one
             GROUP BY one.id
         ), named AS (
             SELECT min(speaker) AS speaker FROM every
             WHERE string_to_array(speaker, ' ') && asked HAVING count(DISTINCT speaker) = 1
         )
         SELECT array_agg(every.id), array_agg(every.near), array_agg(every.total + CASE WHEN every.speaker IS NULL THEN 0 ELSE
-                   CASE WHEN every.asks THEN for_asking ELSE 0 END
+                   for_telling * coalesce(every.telling, 0) + CASE WHEN every.asks THEN for_asking ELSE 0 END
                    + CASE WHEN every.speaker = named.speaker THEN for_speaker ELSE 0 END
                    + CASE WHEN EXISTS (SELECT FROM unnest(begins, ends) AS span (begins, ends)
                                        WHERE every.said_at >= span.begins AND every.said_at < span.ends)

@@ -34,7 +34,7 @@ from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
 from .space import QUERIES, InSpace
-from .spoken import Before, asks, embedded, ends, indexed, names
+from .spoken import Before, asks, embedded, ends, indexed, names, telling
 from .terms import terms
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ class ContextLayer(InSpace):
                     "rest": rest,
                     "speaker": speaker,
                     "asks": None if speaker is None else asks(memory.text),
+                    "telling": None if speaker is None else telling(memory.text, speaker),
                     "names": [*names(memory.text)],
                     "ends": [*ends(memory)],
                     "sources": [] if memory.fact is None else [str(source) for source in memory.sources],

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 
 from ..execution.memories import folded
 from ..records import Memory
-from .terms import STOP_WORDS
+from .terms import STOP_WORDS, WORD
 
 MOST_NAMES = 40
 _MOST_PARTS = 20
+_SAYS_ENOUGH = 6
+_LACK = 0.5
 _MONTHS = (
     "January janeiro",
     "February fevereiro",
@@ -57,6 +59,10 @@ _GENITIVE = re.compile(r"(?:['’]s|(?<=s)['’])(?!\w)")
 _CONTRACTED = re.compile(r"['’](?![A-ZÀ-Ý])")
 _APOSTROPHE = re.compile("['’]")
 _SIGNS = re.compile(r"[^\w ]+")
+_SPOKEN_TO = re.compile(
+    rf"(?:^|(?<=[.!?,;…–-])|\b(?i:{'|'.join(_CALLS)})(?=[ ,]))[ ,]*[A-ZÀ-Ý][\w'’]*(?= *(?:[,.!?;…–-]|$))", re.MULTILINE
+)
+_NUMBER = re.compile(r"\d")
 _PICTURE = re.compile(r"\s*\[[^\]\n]*\]\s*$")
 _SENTENCE = re.compile(r"(?:^|[.!?:;…\n]['\")\]]*\s+|[“\"(\[])$")
 
@@ -91,6 +97,16 @@ def embedded(memory: Memory, before: Before | None = None) -> str:
 def asks(text: str) -> bool:
     """Whether a turn ends with a question, apart from what is said of a picture behind it."""
     return _PICTURE.sub("", text).rstrip().endswith(("?", "？"))
+
+
+def telling(text: str, speaker: str) -> float:
+    """How much a turn tells, from -1 to 1: up for a number or for a name that is not of who speaks or is spoken to, and
+    down for the words that it lacks to say something; `Wow, thanks Ana!` answers no question."""
+    told = _SPOKEN_TO.sub(" ", _PICTURE.sub("", text))
+    own = set(WORD.findall(folded(speaker)))
+    said = {word for word in WORD.findall(folded(told)) if word not in STOP_WORDS} - own
+    exact = _NUMBER.search(told) is not None or any(not own.issuperset(name.split(" ")) for name in names(told))
+    return exact - min(1, _LACK * max(0, _SAYS_ENOUGH - len(said)))
 
 
 def names(text: str) -> list[str]:

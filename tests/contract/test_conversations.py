@@ -80,6 +80,21 @@ async def test_a_day_that_the_question_names_goes_before_other_days(layers: Laye
         assert (await ids(layers, principal, f"Did we row on the lake on {moment:%d/%m/%Y}?", k=2))[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("asked", "little", "much"),
+    [
+        ("pottery", "Pottery, wow!", "The pottery class at Casa Lume begins with a kiln and ends with a wheel"),
+        ("cerâmica", "Viva a cerâmica!", "O curso de cerâmica na Casa Lume começa pelo forno e termina no torno"),
+    ],
+)
+async def test_of_turns_that_hold_the_words_the_one_that_tells_something_comes_first(
+    layers: Layers, principal: Principal, asked: str, little: str, much: str
+):
+    parts: dict[str, Any] = {"speaker": "Ana", "kind": MemoryKind.EPISODIC}
+    await layers.keep(principal, *(layers.memory(principal, text, **parts) for text in (little, much)), embed=False)
+    assert await layers.texts(principal, asked) == [much, little]
+
+
 async def test_what_is_beside_a_hit_and_for_others_is_not_lifted(layers: Layers, principal: Principal):
     ana, bruno = replace(principal, agent="ana"), replace(principal, agent="bruno")
     [asked] = await said(layers, ana, ("Ana", "Where is the key of the safe?"))

@@ -69,8 +69,10 @@ async def test_the_text_that_a_fact_was_drawn_from_is_found_with_it(layers: Laye
     hidden = layers.memory(principal, "He keeps bees.", scope="private")
     await layers.keep(principal, text, hidden, layers.memory(principal, "The boat was sold."), embed=False)
     await layers.state(principal, "Ana Souza", "is married to", "Rui Prado", object_is_entity=True)
-    drawn = {"object_is_entity": True, "sources": (text.id, hidden.id)}
-    fact = await layers.state(principal, "Rui Prado", "is a brother of", "Clara Prado", **drawn)
+    sources = (text.id, hidden.id)
+    fact = await layers.state(
+        principal, "Rui Prado", "is a brother of", "Clara Prado", object_is_entity=True, sources=sources
+    )
     hits = await layers.recall(principal, "what about ana souza?")
     assert {fact.id, text.id, hidden.id} <= {hit.id for hit in hits if hit.via == ("graph",)}
     assert await layers.texts(replace(principal, agent="another"), "what about ana souza?", kinds=TEXTS) == [text.text]

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from lousa.memory_layers.context.spoken import Before, asks, embedded, ends, indexed, names
+from lousa.memory_layers.context.spoken import Before, asks, embedded, ends, indexed, names, telling
 from lousa.memory_layers.records import TENANT, Fact, Memory, MemoryKind
 
 WHEN = datetime(2024, 5, 8, 22, tzinfo=UTC)
@@ -108,6 +108,29 @@ def test_a_turn_is_embedded_behind_the_one_before_it() -> None:
 )
 def test_a_question_is_told_by_its_end(text: str, does: bool) -> None:
     assert asks(text) is does
+
+
+@pytest.mark.parametrize(
+    ("text", "tells"),
+    [
+        ("Wow, thanks Ana!", -1),
+        ("Que legal, Ana!", -1),
+        ("Fico feliz por você, Ana. Depois me conta.", -1),
+        ("We walked along the old harbour wall until the rain began", 0),
+        ("Caminhamos pela muralha velha do porto até a chuva começar a cair", 0),
+        ("We walked to Fort Amaral along the old harbour wall until dusk", 1),
+        ("Bruno walked along the old harbour wall until the rain began", 0),
+        ("The next boat leaves the harbour at 15:30 from the eastern wall", 1),
+        ("Thanks! [image: a photo of Fort Amaral and of the old harbour wall]", -1),
+        ("", -1),
+    ],
+)
+def test_a_turn_tells_more_with_a_name_or_a_number_and_less_with_few_words(text: str, tells: float) -> None:
+    assert telling(text, "Bruno Reis") == tells
+
+
+def test_a_short_turn_that_is_exact_stands_between() -> None:
+    assert telling("At 15:30.", "Ana") == 0
 
 
 def test_the_ends_of_a_fact_are_names_of_what_it_was_drawn_from() -> None:
