@@ -52,8 +52,8 @@ def _within(plain: str, places: Mapping[int, Sequence[int]], start: int, end: in
         for sign in _signs(plain, number, family, _stretches(here, start, end)):
             if sign[2] >= wanted:
                 return True
-            (beside if family.role == "beside" else found).append(sign)
-            if family.role == "aimed" and sign[2] > 1:
+            (beside if family.role == "beside" else found).extend(_shares(sign) if family.role == "called" else (sign,))
+            if family.role in ("called", "aimed") and sign[2] > 1:
                 aimed.append(sign[0])
     found.sort()
     return _reached(found, [place for place, _, _ in found], 0, PASSAGE, wanted) or (
@@ -89,6 +89,12 @@ def _signs(plain: str, number: int, family: Family, stretches: Iterable[tuple[in
         for index, (points, pattern) in enumerate(family.signs):
             for match in pattern.finditer(plain, start, end):
                 yield match.start(), number * 1_000 + index, points
+
+
+def _shares(sign: Found) -> Iterator[Found]:
+    """A sign as so many of one point, which others share: those that say who is spoken to count as the strongest."""
+    place, _, points = sign
+    return ((place, -1 - share, 1) for share in range(points))
 
 
 def _stretches(places: Iterable[int], first: int, last: int) -> Iterator[tuple[int, int]]:

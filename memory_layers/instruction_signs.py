@@ -23,7 +23,8 @@ from typing import Literal, cast, get_args
 ENOUGH = 4
 """Points that make an instruction of a passage."""
 
-Role = Literal["alone", "aimed", "beside"]
+Role = Literal["alone", "called", "aimed", "beside"]
+"""How the signs of a family count: each for itself; as the strongest of them; as `aimed`; beside what is aimed."""
 
 _USE = re.compile(r"%([A-Z_]+)%")
 

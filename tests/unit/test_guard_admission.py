@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -222,3 +223,32 @@ def test_an_instruction_is_set_apart_unless_the_user_gave_it(text: str) -> None:
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_only_sounds_like_one_is_not(text: str) -> None:
     assert guard.admit(WHO, replace(PLAIN, text=text), new_id(), NOW).status == "live"
+
+
+@pytest.mark.parametrize(
+    ("change", "beside"),
+    [
+        ({}, False),
+        ({"text": "x" * (guard.LONG + 1)}, True),
+        ({"value": {"a": 1}}, True),
+        ({"metadata": {"a": "x" * guard.LONG}}, True),
+    ],
+)
+async def test_where_there_is_much_to_read_it_is_read_beside_the_event_loop(
+    change: dict[str, Any], beside: bool
+) -> None:
+    memory = replace(PLAIN, **change)
+    threads: list[int] = []
+
+    def deed() -> Memory:
+        threads.append(threading.get_ident())
+        return memory
+
+    assert await guard.beside_the_loop(memory, deed) is memory
+    assert (threads != [threading.get_ident()]) is beside
+
+
+async def test_what_is_malformed_is_refused_beside_the_event_loop_as_well() -> None:
+    wrong: Any = replace(PLAIN, text="x" * (64 * 1024 + 1))
+    with pytest.raises(BadInput, match="at most 64 KB"):
+        await guard.beside_the_loop(wrong, lambda: guard.admit(WHO, wrong, new_id(), NOW))
