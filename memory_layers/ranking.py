@@ -74,7 +74,7 @@ class Weights:
     steepness: float = 1.5
     telling: float = 0.1
     distrust: float = 0.1
-    rule: float = 0.25
+    rule: float = 0.5
 
     def factors(self) -> tuple[float, ...]:
         """As `rank_found` takes them."""
@@ -196,9 +196,11 @@ def with_rules(found: Sequence[Ranked], share: float) -> Sequence[Ranked]:
 
     A rule shall be among what is read, and not before what answers.
     """
-    third = sorted((one.score for one in found), reverse=True)[:3][-1:]
+    third = min(sorted((one.score for one in found), reverse=True)[:3], default=0.0)
     return [
-        replace(one, score=max(one.score, min(one.score * (1 + share), *third))) if _is_told_rule(one.memory) else one
+        replace(one, score=min(one.score * (1 + share), third))
+        if share and one.score < third and _is_told_rule(one.memory)
+        else one
         for one in found
     ]
 

@@ -23,7 +23,7 @@ from functools import cached_property
 from math import log
 from uuid import UUID
 
-from .rules import is_rule
+from .rules import forbids
 from .told import read
 from .values import plain
 from .words import IMPLIED, LIGHT, SCOPES, SPANS, WORD, sense
@@ -203,7 +203,7 @@ def _gone(asked: Question, older: Answer, newer: Answer) -> set[tuple[str, str]]
     if newer.told_at == older.told_at or newer.score < AS_WELL * older.score:
         return set()
     gone = _differing(asked, older, newer)
-    if not gone or _apart(asked, older, newer) or _share(asked, older, newer) < SHARED or is_rule(older.text):
+    if not gone or _apart(asked, older, newer) or _share(asked, older, newer) < SHARED or forbids(older.text):
         return set()
     return gone
 

@@ -2,39 +2,110 @@
 
 A rule is said once and asked for in other words than its own ("may I …?"), so few of its words come again when it is
 needed. What a user said and reads as a rule therefore counts for somewhat more in a ranking, among what is found
-anyway; nothing comes back for being a rule alone. A few words of each language tell; first persons, questions and what
-happened do not count.
+anyway; nothing comes back for being a rule alone. A few words of each language tell, and forms of a sentence: what
+people in general do not do, what is needed of any or every one, what comes before something may be done, what holds
+even then. First persons, questions and what happened do not count.
+
+Some rules `forbid` or demand in so many words. These alone never count as an outdated answer.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from .moods import mood_of
+from .moods import doubts, mood_of
 from .values import LONGEST, plain
 
+
+def _any(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives))
+
+
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
-_RULE = re.compile(
+_PART = re.compile(r"[^,;:()–—]+")
+_STATIVE = (
+    r"(?:have|know|think|like|need|want|see|remember|mind|care|feel|seem|live|believe|understand|own|sell|really"
+    r"|sei|sabe|sabemos|tem|temos|tinha|gosta|gostamos|quer|queremos|lembra|acha|achamos|viu|conhece|conhecemos|esta|e"
+    r"|foi|era|vi|ha|[a-z]+(?:ei|ou|eu|iu|aram|eram|iram))\b"
+)
+_FORBIDS = _any(
     r"\b(?:never|must(?: not|n't)?|may not|not allowed|(?:is|are) (?:forbidden|prohibited|required|mandatory)"
     r"|nobody|no one|nothing|nada|without exception|under no circumstances|at all times"
     r"|no [a-z]+(?: [a-z]+)? (?:may|is|are|goes|leaves)"
     r"|nunca|jamais|ninguem|proibid[ao]s?|vedad[ao]s?|obrigatori\w+|sem excecao|em hipotese alguma"
     r"|nao (?:pode|podem|deve|devem)"
-    r"|so (?:pode|podem|e|sao|sai|saem|entra|entram|com|se|depois|apos|quem)|somente|exige-se)\b"
-    r"|^\s*(?:only|always|sempre|do not|don't|nao|apenas|regra\w*|rule\w*)\b|\b(?:rule|regra)\b[^.]{0,30}:"
+    r"|so (?:pode|podem|e|sao|sai|saem|entra|entram|com|se|depois|apos|quem)|somente|exige-se)\b",
+    rf"^\s*(?:only(?! (?:\d|a few|one|two|three|some))|always|sempre|do not|don't|nao(?! {_STATIVE})|apenas"
+    r"|regra\w*|rule\w*)\b",
+    r"\b(?:rule|regra)\b[^.]{0,30}:",
 )
+_NEED = (
+    r"(?:(?:has|have|needs?) (?:to|an?|two|three)|needs? |must|should|gets? |tem que|tem de|precisa\w*|exige\w*|deve\w*"
+    r"|leva\w*|so)\b"
+)
+_NOT_DONE = _any(
+    rf"\b(?:we|you|they|people|staff|[a-z]{{3,}}s) (?:do not|don't|cannot|can't)(?: ever| just)? (?!{_STATIVE})",
+    rf"\b(?:a gente|aqui|se|ele[sa]?|el[ae]s) nao (?:se )?(?!se\b)(?!{_STATIVE})[a-z]{{3,}}",
+    rf"\bnao (?!{_STATIVE})(?:se [a-z]+|[a-z]+[aei]mos)\b",
+    r"\bnao e (?:pra|para)\b|\bsem [^,.]{3,30} nao (?!tem|ha|da|vi)\w+",
+    r"^\s*no [a-z]+(?: [a-z]+)? (?:in|on|at|after|before|without|past|near|inside|allowed)\b",
+)
+"""What people in general do not do."""
+_HABITUAL = _any(
+    # what is needed of any, of whatever lies above, or before
+    r"\b(?:any|every|each|all|anyone|everyone|everybody|whoever|above|over|more than|without"
+    rf"|qualquer|tod[ao]s?|cada|quem|acima d[aeo]|mais de)\b[^.]{{0,60}}?\b{_NEED}",
+    r"\b(?:you|we|people|staff) (?:have|need) to\b|\ba gente (?:tem que|tem de|precisa)\b",
+    r"\bbefore (?:you|anyone|any|[a-z]+ing)\b|\bantes de [a-z]+[aei]r\b|\bantes que\b",
+    r"\b(?:whenever|every time|any time|each time|sempre que|toda vez que|todas as vezes que)\b",
+    r"(?:^|, )\s*(?:if|when|se|quando)\b[^.]{3,60}\b(?:first|at once|always|primeiro|na hora|sempre)\b",
+    # only so
+    r"\b(?:only|solely) (?:with|after|if|when|against|once|by|for|to|on|from|in)\b",
+    r"\bmediante\b|\bapenas (?:com|se|quem)\b",
+    r"\bso (?:se )?[a-z]+ (?:mediante|com|depois|apos|se|quando|na presenca)\b",
+    # even then
+    r"\b(?:no exceptions?|no matter (?:who|what|how)|even (?:if|for|when|on)|not even|whoever asks|always)\b",
+    r"\b(?:nem que|nem mesmo|mesmo que|nem pr[ao]|de jeito nenhum|sem conversa|nao tem conversa|mesmo conhecendo)\b",
+    r"^\s*(?:make sure|be sure|certifique\w*|confir[ae]|confere|verifi\w+)\b",
+)
+_FOR_NOW = re.compile(r"\b(?:yet|anymore|any more|at the moment|today|right now|ainda|mais|hoje|direito)\b")
 _ONLY = re.compile(r"\b(?:only|so|somente|apenas)\b")
 """Beside which `sai`, `left` and the like tell no event."""
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|my|me|eu|meu|minha|mim)\b")
 
 
+def forbids(text: str) -> bool:
+    """Whether some sentence of it forbids or demands in so many words."""
+    flat = plain(text[:LONGEST])
+    return _FORBIDS.search(flat) is not None and any(_is_one(one[0], _FORBIDS) for one in _SENTENCE.finditer(flat))
+
+
+@lru_cache(maxsize=4_000)
 def is_rule(text: str) -> bool:
     """Whether some sentence of it reads as a rule."""
-    for found in _SENTENCE.finditer(plain(text[:LONGEST])):
-        sentence = found[0]
-        if not _RULE.search(sentence) or _FIRST.search(sentence):
-            continue
-        mood = mood_of("", sentence, sentence)
-        if mood in ("state", "change") or (mood == "event" and _ONLY.search(sentence)):
-            return True
-    return False
+    if forbids(text):
+        return True
+    flat = plain(text[:LONGEST])
+    if not (_NOT_DONE.search(flat) or _HABITUAL.search(flat)):
+        return False
+    sentences = [one[0] for one in _SENTENCE.finditer(flat)]
+    return any(_holds(one, _NOT_DONE, "event") or _holds(one, _HABITUAL) for one in sentences)
+
+
+def _holds(sentence: str, signs: re.Pattern[str], *moods: str) -> bool:
+    """Whether the part of a sentence that a sign stands in says how things are."""
+    sign = signs.search(sentence)
+    if sign is None or sentence.rstrip().endswith("?") or _FIRST.search(sentence):
+        return False
+    part = next(one[0] for one in _PART.finditer(sentence) if one.end() >= sign.end())
+    if doubts(part.replace("even if", "")) or _FOR_NOW.search(part):
+        return False
+    return mood_of("", part.replace("even if", ""), part) in ("state", "change", *moods)
+
+
+def _is_one(sentence: str, signs: re.Pattern[str]) -> bool:
+    if not signs.search(sentence) or _FIRST.search(sentence):
+        return False
+    mood = mood_of("", sentence, sentence)
+    return mood in ("state", "change") or (mood == "event" and _ONLY.search(sentence) is not None)

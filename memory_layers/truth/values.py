@@ -39,10 +39,10 @@ _MONTH, _WEEKDAY, _SPAN = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(SPANS)
 LABEL = re.compile(r"\s*([A-ZÀ-Ý][\w'’.-]*(?: [A-ZÀ-Ý][\w'’.-]*){0,2}):\s")
 """What stands before a colon at the beginning of a text, every word with a capital: who speaks, as a rule."""
 _YEARLY = "|".join(
-    rf"(?<=\b{word} )"
+    rf"(?<=\b{word} \d{{4}})"
     for word in ("in", "of", "by", "since", "until", "year", "is", "for", "em", "de", "ano", "desde", "ate", "e")
 )
-"""Before a year: without one of these such a number may be anything's (`invoice 2034`)."""
+"""Before a year, looked at behind it: without one of these such a number may be anything's (`invoice 2034`)."""
 LONGEST = 2_000
 """Signs of a text that are read."""
 _PLACES = (
@@ -254,7 +254,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Read]], ...] = 
             rf"|\b(?P<n>{_MONTH})\s(?P<e>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)",
             _date,
         ),
-        (rf"(?:{_YEARLY})(?:19|20)\d\d\b(?![-.,]\d)", _exact("year")),
+        (rf"\b(?:19|20)\d\d\b(?:{_YEARLY})(?![-.,]\d)", _exact("year")),
         (rf"\b(?P<n>{_COUNT})[\s-](?:(?!(?:{_SPAN})s?\b|of |de )[a-z]{{4,}}\s)?(?P<u>{_SPAN})s?\b", _span),
         (r"\b(?P<n>\d+)\s?(?P<u>min|ms|s|d)\b", _span),
         (rf"\b(?:{_WEEKDAY})s?(?:-feiras?)?\b", _weekday),
