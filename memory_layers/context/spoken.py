@@ -60,10 +60,15 @@ _CONTRACTED = re.compile(r"['’](?![A-ZÀ-Ý])")
 _APOSTROPHE = re.compile("['’]")
 _SIGNS = re.compile(r"[^\w ]+")
 _SPOKEN_TO = re.compile(
-    rf"(?:^|(?<=[.!?,;…–-])|\b(?i:{'|'.join(_CALLS)})(?=[ ,]))[ ,]*[A-ZÀ-Ý][\w'’]*(?= *(?:[,.!?;…–-]|$))", re.MULTILINE
+    r"(?:^|(?<=[.!?,;…–-])|\b(?i:" + "|".join(sorted(_CALLS)) + r")(?=[ ,]))"
+    r"[ ,]{0,2}[A-ZÀ-Ý][\w'’]{0,40}(?= {0,2}(?:[,.!?;…–-]|$))",
+    re.MULTILINE,
+)
+_GREETS = re.compile(
+    r"\W*(?:hey|hi|hello|hiya|yo|good (?:morning|afternoon|evening)|what'?s up|long time"
+    r"|oi|ola|e ai|bom dia|boa (?:tarde|noite)|quanto tempo)\b"
 )
 _NUMBER = re.compile(r"\d")
-_PICTURE = re.compile(r"\s*\[[^\]\n]*\]\s*$")
 _SENTENCE = re.compile(r"(?:^|[.!?:;…\n]['\")\]]*\s+|[“\"(\[])$")
 
 
@@ -91,22 +96,24 @@ def embedded(memory: Memory, before: Before | None = None) -> str:
     if before is None:
         return said
     # A picture shown before is not what this turn is about: with it, conversations lose a point.
-    return f"{before.speaker}: {_PICTURE.sub('', before.text)}\n{said}"
+    return f"{before.speaker}: {_unpictured(before.text)}\n{said}"
 
 
 def asks(text: str) -> bool:
     """Whether a turn ends with a question, apart from what is said of a picture behind it."""
-    return _PICTURE.sub("", text).rstrip().endswith(("?", "？"))
+    return _unpictured(text).rstrip().endswith(("?", "？"))
 
 
 def telling(text: str, speaker: str) -> float:
-    """How much a turn tells, from -1 to 1: up for a number or for a name that is not of who speaks or is spoken to, and
-    down for the words that it lacks to say something; `Wow, thanks Ana!` answers no question."""
-    told = _SPOKEN_TO.sub(" ", _PICTURE.sub("", text))
+    """How much a turn tells, from -1 to 1: up for a number, for a name that is not of who speaks or is spoken to, and
+    for a greeting that is no more than the beginning, because who greets brings news; down for the words that it lacks
+    to say something. `Wow, thanks Ana!` answers no question."""
+    told = _SPOKEN_TO.sub(" ", _unpictured(text))
     own = set(WORD.findall(folded(speaker)))
     said = {word for word in WORD.findall(folded(told)) if word not in STOP_WORDS} - own
+    lacks = min(1, _LACK * max(0, _SAYS_ENOUGH - len(said)))
     exact = _NUMBER.search(told) is not None or any(not own.issuperset(name.split(" ")) for name in names(told))
-    return exact - min(1, _LACK * max(0, _SAYS_ENOUGH - len(said)))
+    return (exact or (not lacks and _GREETS.match(folded(text)) is not None)) - lacks
 
 
 def names(text: str) -> list[str]:
@@ -133,6 +140,15 @@ def ends(memory: Memory) -> list[str]:
     if memory.fact is None:
         return []
     return [name for end in (memory.fact.subject, memory.fact.object) if (name := _name(end))]
+
+
+def _unpictured(text: str) -> str:
+    """A text without what is said of a picture behind it, `[image: …]`, and without the blanks before that."""
+    bare = text.rstrip()
+    if not bare.endswith("]"):
+        return text
+    start = bare.find("[", max(bare.rfind("]", 0, -1), bare.rfind("\n")) + 1)
+    return text if start < 0 else bare[:start].rstrip()
 
 
 def _name(run: str) -> str:

@@ -122,10 +122,13 @@ def test_a_question_is_told_by_its_end(text: str, does: bool) -> None:
         ("Bruno walked along the old harbour wall until the rain began", 0),
         ("The next boat leaves the harbour at 15:30 from the eastern wall", 1),
         ("Thanks! [image: a photo of Fort Amaral and of the old harbour wall]", -1),
+        ("Oi, Ana! Comprei uma canoa e já desci o rio duas vezes", 1),
+        ("Hey Ana, we bought a canoe and went down the river twice already", 1),
+        ("Hey Ana, how are you?", -1),
         ("", -1),
     ],
 )
-def test_a_turn_tells_more_with_a_name_or_a_number_and_less_with_few_words(text: str, tells: float) -> None:
+def test_a_turn_tells_more_with_a_name_a_number_or_news_and_less_with_few_words(text: str, tells: float) -> None:
     assert telling(text, "Bruno Reis") == tells
 
 
@@ -144,3 +147,11 @@ def test_the_ends_of_a_fact_are_compared_as_names_in_texts_are() -> None:
     (subject, place) = ends(memory(fact.sentence(), fact=fact, kind=MemoryKind.FACT))
     assert subject in names("Ontem li A Voz da Serra inteira")
     assert place in names("They moved to St Louis")
+
+
+@pytest.mark.parametrize("piece", [", ", "A", " ,A", "d'", "Duke of ", "A. ", "[", " ", "\n"])
+def test_a_long_text_of_one_kind_has_few_names_and_is_read_in_one_go(piece: str) -> None:
+    text = piece * (300_000 // len(piece))  # with a square of it this would last for minutes
+    assert len(names(text)) <= 60
+    assert -1 <= telling(text, "Ana") <= 1
+    assert not asks(text + "x")
