@@ -68,7 +68,8 @@ _QUOTATION = r"([\"“«][^\"”»]{1,120}[\"”»]|(?<!\w)'[^']{1,120}'(?!\w))"
 _MENTIONED = re.compile(
     r"\b(?:(?:quot(?:e|es|ed)|cites?|cita|phrases?|blocked|filters?|filtered"
     r"|detect\w*|attack\w*|such as|for example|e\.g\.|malicious|pasted|typed|assert\w*|hid|planted|slipped"
-    r"|colei|digitei|escond(?:eu|eram|iam)|ocult(?:ou|aram)|frases?|barrou|bloque\w+|filtros?|detec\w+|ataques?|atacantes?|malicios\w+|por exemplo|algo como)"
+    r"|colei|digitei|escond(?:eu|eram|iam)|ocult(?:ou|aram)|frases?|barrou|bloque\w+"
+    r"|filtros?|detec\w+|ataques?|atacantes?|malicios\w+|por exemplo|algo como)"
     r"\b[^.!?¶]{0,120}?|(?:prompt injection|injections?|jailbreaks?|red team|injec(?:ao|oes))\b[^¶]{0,120}?)"
     + _QUOTATION
 )
