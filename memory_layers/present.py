@@ -24,7 +24,7 @@ def present_first(question: str, found: Sequence[Ranked]) -> Sequence[Ranked]:
     if len(found) < 2 or not any(one.memory.told for one in found):
         return found
     rested_on = {source for one in found if one.memory.fact is not None for source in one.memory.sources}
-    answers = [_answer(one, stands=one.memory.id in rested_on) for one in found]
+    answers = [_answer(one, vouched=one.memory.id in rested_on) for one in found]
     gone = outdated(question, answers)
     least = min((one.score for one in found if one.memory.id not in gone), default=0.0)
     return [
@@ -35,7 +35,7 @@ def present_first(question: str, found: Sequence[Ranked]) -> Sequence[Ranked]:
     ]
 
 
-def _answer(found: Ranked, *, stands: bool) -> Answer:
+def _answer(found: Ranked, *, vouched: bool) -> Answer:
     memory = found.memory
     free = memory.kind in (MemoryKind.SEMANTIC, MemoryKind.EPISODIC) and memory.value is None
     return Answer(
@@ -46,7 +46,8 @@ def _answer(found: Ranked, *, stands: bool) -> Answer:
         told_at=memory.told_at or memory.occurred_at,
         told=_told(memory),
         subject=memory.subject,
-        stands=stands or not free or memory.speaker is not None,
+        stands=vouched or not free or memory.speaker is not None,
+        vouched=vouched or memory.fact is not None,
         speaks=memory.speaker is None and (free or _speaks(memory)),
     )
 

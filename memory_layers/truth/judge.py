@@ -43,7 +43,8 @@ class Verdict:
     """The newer text takes the older one's place: of this sort of value it says `after` instead of `before`.
 
     `thing` are the stems that say what the value is of, `words` the same as they stood there, `spelling` the old value
-    as it stood. `plain`: it tells all that the older one told, or that there was a change.
+    as it stood. `plain`: it tells all that the older one told, or that there was a change. `parts`: what else the old
+    value is made of that the new one lacks, where a fact tells it: `Unit 7, Calder Road, Leeds`.
     """
 
     sort: str
@@ -54,6 +55,7 @@ class Verdict:
     spelling: str = ""
     covered: float = 1.0
     plain: bool = True
+    parts: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -279,6 +281,11 @@ def replaced(old: Fact, new: Fact, told: str, anew: Sequence[str]) -> Verdict:
         thing=frozenset(thing - LIGHT),
         words=words or tuple(about),
         spelling=before[2],
+        parts=tuple(
+            one.same
+            for one in values(f"is {old.object.replace('_', ' ')}")
+            if one.sort in _SPELT and one.same != before[1] and not _stands(one.same, plain(new.object))
+        ),
     )
 
 
@@ -296,7 +303,7 @@ def repeats(text: str, verdict: Verdict, told: str, weigh: Weigh) -> bool:
         return False
     for sentence in read(text):
         held = {one.value.same: one for one in sentence.told if one.value.sort == verdict.sort}
-        one = held.get(verdict.before)
+        one = held.get(verdict.before) or _part_of(sentence, verdict)
         if one is None and (verdict.sort not in _SPELT or not _stands(verdict.before, sentence.text)):
             continue
         if verdict.after in held or (one is not None and (one.part == "when" or _asks(sentence, one.value))):
@@ -306,6 +313,14 @@ def repeats(text: str, verdict: Verdict, told: str, weigh: Weigh) -> bool:
         if not _conflict(sentence, read(told), verdict):
             return True
     return False
+
+
+def _part_of(sentence: Sentence, verdict: Verdict) -> Told | None:
+    """The name there that a part of a fact's old value is."""
+    whole = (verdict.before, *verdict.parts) if verdict.sort == "name" else verdict.parts
+    named = [one for one in sentence.told if one.value.sort in _SPELT and one.part in ("told", "named")]
+    named = [one for one in named if not _stands(one.value.same, verdict.after)]
+    return next((one for one in named if any(_stands(one.value.same, part) for part in whole)), None)
 
 
 def _asks(sentence: Sentence, value: Value) -> bool:

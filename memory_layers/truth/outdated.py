@@ -94,7 +94,11 @@ def telling(text: str) -> list[Telling]:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A memory that a question found. `stands`: it never comes last; `speaks`: others may come last because of it."""
+    """A memory that a question found.
+
+    `stands`: it never comes last; `speaks`: others may come last because of it; `vouched`: it is a fact, or a fact that
+    was found as well rests on it.
+    """
 
     id: UUID
     text: str
@@ -105,6 +109,7 @@ class Answer:
     subject: str | None = None
     stands: bool = False
     speaks: bool = True
+    vouched: bool = False
 
     @cached_property
     def plain(self) -> str:
@@ -203,9 +208,11 @@ def _gone(asked: Question, older: Answer, newer: Answer) -> set[tuple[str, str]]
     if newer.told_at == older.told_at or newer.score < AS_WELL * older.score:
         return set()
     gone = _differing(asked, older, newer)
-    if not gone or _apart(asked, older, newer) or _share(asked, older, newer) < SHARED or forbids(older.text):
+    if not gone or _apart(asked, older, newer) or forbids(older.text):
         return set()
-    return gone
+    if not asked.held(older):  # it is there for its likeness alone
+        return gone if newer.vouched and newer.score >= older.score else set()
+    return gone if _share(asked, older, newer) >= SHARED else set()
 
 
 def _differing(asked: Question, older: Answer, newer: Answer) -> set[tuple[str, str]]:

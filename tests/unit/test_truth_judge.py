@@ -345,3 +345,27 @@ def test_only_a_state_or_a_change_with_a_value_tells_something(text: str, told: 
 def test_a_number_that_could_be_a_year_is_whatever_stands_before_it(older: str, newer: str) -> None:
     assert restates(older, newer, lambda _: 1.0, 0.99) is None
     assert restates(newer, older, lambda _: 1.0, 0.99) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (
+            "Unit 7, Calder Road, Leeds",
+            "Dock 3, Sand Park, York",
+            "The pallets for the fair went to Calder Road in Leeds.",
+        ),
+        ("Bernard Ahlquist", "Ingrid Moe", "Took the pallets for the fair over to Bernard."),
+    ],
+)
+def test_a_fact_takes_along_what_tells_its_old_value_in_part(old: str, new: str, text: str) -> None:
+    verdict = replaced(
+        Fact(subject="fair", predicate="pallets", object=old),
+        Fact(subject="fair", predicate="pallets", object=new),
+        f"Pallets for the fair go to {old}.",
+        [f"Pallets for the fair go to {new}."],
+    )
+    told = f"Pallets for the fair go to {new}."
+    assert repeats(text, verdict, told, weigh)
+    assert not repeats("Pallets for the fair go to Oslo.", verdict, told, weigh)
+    assert not repeats("Nice weather over in Leeds, said Bernard.", verdict, told, weigh)

@@ -153,3 +153,11 @@ def test_what_is_denied_or_over_is_not_told() -> None:
 def test_what_goes_on_behind_a_comma_is_told_with_what_it_goes_on_with() -> None:
     told = telling("Letters go to Unit 7, Calder Road, Leeds.")
     assert [same for _, same, states in told if states] == ["7", "calder road", "leeds"]
+
+
+def test_where_a_fact_answers_what_was_found_for_its_likeness_alone_may_tell_the_old_answer() -> None:
+    question = "How long may a loan last?"
+    older, newer = answers("Mr Ode brought the globe back after 14 days, the very end.", "A loan is 21 days.")
+    assert outdated(question, [older, newer]) == {}
+    assert outdated(question, [older, replace(newer, vouched=True)]) == {older.id: newer.id}
+    assert outdated(question, [replace(older, score=1.2), replace(newer, vouched=True)]) == {}
