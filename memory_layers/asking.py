@@ -84,7 +84,7 @@ def composed(parts: Sequence[Part]) -> Asked:
 def _composed(
     parts: tuple[tuple[LiteralString, tuple[LiteralString, ...], tuple[LiteralString, ...]], ...],
 ) -> Asked:
-    """Selects, columns and further columns as one; put together once, because a recall asks the same again and again."""
+    """The same of selects, columns and further columns; put together once, as every recall asks by one of a few."""
     names = _NAMES[: len(parts)]
     of: dict[LiteralString, LiteralString] = {}
     told: list[LiteralString] = []
@@ -182,7 +182,7 @@ def numbers(values: Iterable[int]) -> str:
 
 
 def _column(column: LiteralString, part: LiteralString | None) -> LiteralString:
-    return ("NULL::" + _TYPES[column] if part is None else part + "." + column) + " AS " + column
+    return "NULL::" + _TYPES[column] + " AS " + column if part is None else part + "." + column
 
 
 def _parameter(column: LiteralString) -> LiteralString:

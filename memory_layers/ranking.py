@@ -161,12 +161,12 @@ async def rank(
         "as_of": query.as_of,
     }
     cursor = connection.cursor(binary=True, row_factory=dict_row)
-    await cursor.execute(_statement(asked.head, asked.columns, asked.source, asked.told), parameters)
+    await cursor.execute(statement(asked.head, asked.columns, asked.source, asked.told), parameters)
     return Ranking(cursor, parts, [name for name, _ in asked.told], most)
 
 
 @cache
-def _statement(
+def statement(
     head: LiteralString,
     columns: LiteralString,
     source: LiteralString,

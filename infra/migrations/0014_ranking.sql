@@ -35,7 +35,7 @@ DECLARE
     in_execution CONSTANT uuid := current_execution();
     roles CONSTANT text[] := current_roles();
     one_of CONSTANT integer := 32;
-    often CONSTANT integer := 8;
+    often CONSTANT integer := 4;
     most float8 := size;
     total float8 := 0;
     identifiers float8 := 0;

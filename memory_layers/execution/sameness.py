@@ -74,7 +74,7 @@ def core(text: str) -> str:
 
 
 def ending(text: str) -> str:
-    """How the `core` of a text ends, mostly told from the last word alone: texts of which it differs are not the same."""
+    """How the `core` of a text ends, mostly told by the last word: where that differs, texts are not the same."""
     last = text.rstrip().rpartition(" ")[2].split()
     bare = folded(last[-1]).strip(_EDGE) if last else ""
     return (core(text) if not bare or bare == _POLITE else _singular(bare)).rpartition(" ")[2]

@@ -25,7 +25,7 @@ _CLOSING = (*_EDGES, ".", "'s", "’s")
 
 def in_turn(names: Iterable[str]) -> list[str]:
     """Names in the order in which they have their turn: the longest first."""
-    return sorted(sorted(names), key=len, reverse=True)
+    return sorted(names, key=lambda name: (-len(name), name))
 
 
 def runs(text: str) -> dict[str, list[range]]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 
+import numpy
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
-from lousa.memory_layers.asking import numbers, texts
+from lousa.memory_layers.asking import Part, composed, numbers, texts
 from lousa.memory_layers.contract import Query
+from lousa.memory_layers.ranking import statement
 from lousa.memory_layers.records import Scope, ScopeKind
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from .conftest import Layers
 
@@ -44,9 +47,47 @@ async def test_a_search_of_words_finds_what_the_policies_show_and_nothing_else(l
                 "SELECT frequencies FROM find_words('{jabuticaba}', '{\"\"}', '{-1}', 0, NULL, 1, 100, 10, 10, 1, 10)"
             )
             assert await cursor.fetchone() == ([len(shown)],)
+            cursor = await connection.execute(
+                "SELECT count(*) FILTER (WHERE sampled(id)), (SELECT frequencies FROM find_words("
+                "'{jabuticaba}', '{\"\"}', '{-1}', 1, NULL, 1, 100, 10, 10, 1, 10)) FROM memory_words"
+            )
+            [(few, counted)] = await cursor.fetchall()
+            assert counted == [max(32 * min(few, 100 // 32), len(shown))], "counted in a sample, as a large tenant is"
         assert found == shown
         counts.add(len(shown))
     assert len(counts) > 2 and 0 not in counts
+
+
+async def test_a_frequent_word_is_told_from_a_sample_of_a_large_tenant(layers: Layers, principal: Principal):
+    sampled = islice((one for one in iter(new_id, None) if one.bytes[-1] < 8), 4)
+    rest = islice((one for one in iter(new_id, None) if one.bytes[-1] >= 8), 3)
+    for number, identifier in enumerate((*sampled, *rest)):
+        await layers.remember(principal, f"jabuticaba {number}", id=identifier)
+    await layers.remember(principal, "pitomba")
+    async with layers.connections.transaction(principal) as connection:
+        cursor = await connection.execute(
+            "SELECT frequencies FROM find_words("
+            "'{jabuticaba,pitomba,cupuaçu}', '{\"\",\"\",\"\"}', '{-1,-1,-1}', 1, NULL, 1, 2000, 10, 10, 1, 10)"
+        )
+        assert await cursor.fetchone() == ([4 * 32, 1, 0],)
+
+
+async def test_of_a_word_that_too_many_hold_those_come_first_that_hold_another(layers: Layers, principal: Principal):
+    for number in range(9):
+        await layers.remember(principal, f"feijoada {number}")
+        await layers.remember(principal, f"torresmo {number}")
+    both = await layers.remember(principal, "torresmo, feijoada", "feijoada: torresmo")
+    await layers.remember(principal, "torresmo")
+    ask = (
+        "SELECT worded, shares FROM find_words("
+        "'{torresmo,feijoada}', '{\"\",\"\"}', '{-1,-1}', 0, NULL, 1, 100, 1, 3, 1, %s)"
+    )
+    async with layers.connections.transaction(principal) as connection:
+        for most, found in ((2, 2), (3, 3), (10, 5)):  # at most three are read of either sort
+            [(worded, shares)] = await (await connection.execute(ask, (most,))).fetchall()
+            assert len(worded) == len(set(worded)) == found
+            assert set(worded[:2]) == set(both)
+            assert shares[:2] == [1, 1] and all(share < 1 for share in shares[2:])
 
 
 def of_one_mark(prefix: str) -> tuple[str, str]:
@@ -75,6 +116,16 @@ async def test_a_word_too_long_for_the_index_hinders_no_other(layers: Layers, pr
     await layers.keep(principal, layers.memory(principal, text), embed=False)
     assert await layers.texts(principal, "jabuticabas") == [text]
     assert await layers.texts(principal, "quoted it's") == [text]
+
+
+def test_the_driver_keeps_what_it_read_of_a_recalls_statement(layers: Layers, principal: Principal):
+    query = Query(text="jabuticaba")
+    graph = layers.knowledge.part(principal, query)
+    vector = numpy.zeros(layers.context.embedder.dimensions, numpy.float32)
+    assert isinstance(graph, Part)
+    asked = composed([layers.context.part(principal, query, vector), graph])
+    text = statement(asked.head, asked.columns, asked.source, asked.told)
+    assert len(text) <= MAX_CACHED_STATEMENT_LENGTH and "--" not in text
 
 
 async def test_arrays_arrive_as_they_were(layers: Layers, principal: Principal):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lousa.memory_layers.execution.sameness import core, retold
+from lousa.memory_layers.execution.sameness import core, ending, retold
 
 SAME = [
     ("Prefere café sem açúcar", "  prefere o CAFE sem acucar. "),
@@ -72,11 +72,13 @@ ITS_OWN = [
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_what_says_the_same_has_one_core(one: str, other: str) -> None:
     assert core(one) == core(other)
+    assert ending(one) == ending(other)
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_what_differs_in_a_value_a_name_or_a_denial_has_another(one: str, other: str) -> None:
     assert core(one) != core(other)
+    assert [ending(text) for text in (one, other)] == [core(text).rpartition(" ")[2] for text in (one, other)]
 
 
 @pytest.mark.parametrize(("text", "said"), RETOLD)
@@ -93,3 +95,4 @@ def test_what_says_more_than_from_whom_it_is_stays_as_it_is(text: str) -> None:
 def test_any_text_has_a_core_and_is_read_to_its_end(text: str) -> None:
     assert core(text) == core(text.upper().lower()) == core(core(text))
     assert len(retold(text)) <= len(text)
+    assert ending(text) == core(text).rpartition(" ")[2]
