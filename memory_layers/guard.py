@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import cast
 from uuid import UUID
@@ -90,6 +91,11 @@ def admit(principal: Principal, memory: Memory, operation: UUID, now: datetime) 
         ),
         min(trust, TRUST[source]),
     )
+
+
+async def admitted(principal: Principal, memory: Memory, operation: UUID, now: datetime) -> Memory:
+    """As `admit`, beside the event loop where there is much to read."""
+    return await beside_the_loop(memory, partial(admit, principal, memory, operation, now))
 
 
 async def beside_the_loop(memory: Memory, deed: Callable[[], Memory]) -> Memory:

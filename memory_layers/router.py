@@ -125,8 +125,7 @@ class Router:
             Overloaded: too much of the tenant's waits for its layers; nothing was done.
             ServerUnavailable: a write-back was not acknowledged; sending it again is safe.
         """
-        now = self._clock.now()
-        admitted = await guard.beside_the_loop(memory, partial(guard.admit, principal, memory, operation, now))
+        admitted = await guard.admitted(principal, memory, operation, self._clock.now())
         policy = self._policy[admitted.kind]
         with telemetry.span("create_memory", _attributes(admitted, policy)):
             if fence is not None:
@@ -150,10 +149,7 @@ class Router:
             Overloaded, ServerUnavailable: nothing was done.
         """
         now = self._clock.now()
-        admitted = [
-            await guard.beside_the_loop(one, partial(guard.admit, principal, one, one.id, now)) for one in memories
-        ]
-        ruled = [await self._validators.ruled(one) for one in admitted]
+        ruled = [await self._validators.ruled(await guard.admitted(principal, one, one.id, now)) for one in memories]
         writes = [Write(operation=memory.id, memory=memory, ruling=ruling) for memory, ruling in ruled]
         for kind in {write.memory.kind for write in writes}:
             await self._room(principal.tenant, self._policy[kind])

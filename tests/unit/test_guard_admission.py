@@ -251,4 +251,4 @@ async def test_where_there_is_much_to_read_it_is_read_beside_the_event_loop(
 async def test_what_is_malformed_is_refused_beside_the_event_loop_as_well() -> None:
     wrong: Any = replace(PLAIN, text="x" * (64 * 1024 + 1))
     with pytest.raises(BadInput, match="at most 64 KB"):
-        await guard.beside_the_loop(wrong, lambda: guard.admit(WHO, wrong, new_id(), NOW))
+        await guard.admitted(WHO, wrong, new_id(), NOW)
