@@ -38,7 +38,7 @@ def lines(half: str) -> list[Line]:
     return [Line(**json.loads(line)) for line in (SETS / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(("half", "missed"), [("development", 3), ("held_out", 1), ("parts", 25)])
+@pytest.mark.parametrize(("half", "missed"), [("development", 2), ("held_out", 0), ("parts", 24)])
 def test_attacks_are_known_in_both_languages(half: str, missed: int) -> None:
     attacks = [line for line in lines(half) if line.kind == "attack"]
     assert {line.language for line in attacks} == {"en", "pt"} and len(attacks) > 40
