@@ -2,20 +2,23 @@
 
 The whole recall (the wait for what was acknowledged, likeness, words and graph, their fusion, every hit fetched from
 the record under row-level security and folded) takes turns with the vector query that somebody would write by hand on
-the same table and indexes: the same question's vector, the same tenant and no other filter, as many ids as the recall
+the same table and indexes: a question's vector, the same tenant and no other filter, as many ids as the recall
 gives hits, the same breadth of the walk, the same driver, a connection of its own; as the owner, so that no row-level
 security is in its way. That is the least that a search in this database can cost. Large tenants are searched by the
 vector index. In a small one a walk by it comes back short (of 8 likest it found 3, in more time), so by hand one looks
 at every row of the tenant. Both sides have their vector at once: nothing is hidden behind a model's work. No question
-is asked twice, so what is remembered from one recall to the next helps only as it would in earnest.
+is asked twice, of neither side, so what is remembered from one recall to the next helps only as it would in earnest,
+and no side finds in memory what the other has just read.
 
 The value is the median of the rounds' ratios of median times. Beside it stands how many of the ten likest memories are
-among the first ten of each side: one that misses more would be faster for nothing.
+among the first ten of each side: one that misses more would be faster for nothing. With `--against`, the large tenant's
+recall is held against that of a tenant of so many memories instead.
 
 Filling takes a short way: rows, words and facts go through the functions that the product writes with, a tenant at a
-time; vectors are copied in, and their index is built at the end.
+time; vectors are copied in, and the indexes of vectors and words are built at the end. The servers are started anew
+then, as they are in a home that was filled before, and walked warm. A million takes half an hour.
 
-    python benchmarks/recall.py [--json] [--rounds 9] [--memories 20000] [--tenants 200] [--each 1000]
+    python benchmarks/recall.py [--json] [--rounds 9] [--memories 20000] [--tenants 200] [--each 1000] [--against 10000]
 """
 
 from __future__ import annotations
@@ -59,12 +62,15 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 FINGERPRINT = "0123456789ab"
 VECTORS = f"lousa.memory_vector_{FINGERPRINT}"
+BUILT_LAST = f"{VECTORS}_hnsw", "lousa.memory_words_marked", "lousa.memory_words_sampled"
 BATCH = 1_000
+WARM = 400
+"""Walks before anything counts."""
 QUESTIONS = 100
 """A round."""
 CHECKED = 50
 K = 8
-BAR = 3.0
+BAR = GROWTH = 2.5
 WALK, LOOK = (
     f"SELECT id FROM {VECTORS} WHERE tenant = %s ORDER BY {order} LIMIT %s".encode()
     for order in ("embedding <=> %s::public.halfvec", "(embedding <=> %s::public.halfvec) + 0")
@@ -186,34 +192,46 @@ class Bench:
 @asynccontextmanager
 async def opened(home: Path, shape: Shape, needed: int) -> AsyncGenerator[Bench]:
     """A bench on embedded servers of that shape, with so many questions."""
+    given, clock, settings = Given(), SystemClock(), Settings(home=home)
+    async with layers(home, given) as (connections, context, knowledge):
+        questions = await fill(connections, context, knowledge, shape, needed + WARM)
+    given.prepare_for([asked.text for asked in questions])
+    async with layers(home, given) as (connections, context, knowledge), AsyncExitStack() as stack:
+        router = Router(connections, table(), context, knowledge, clock, settings, feed=Feed(connections))
+        recaller = Recaller(connections, context, knowledge, caught_up=router.caught_up, clock=clock, settings=settings)
+        plain = await AsyncConnection.connect(connections.postgres_url, autocommit=True)
+        stack.push_async_callback(plain.close)
+        await plain.execute(f"SET search_path = public; SET hnsw.ef_search = {BREADTH}".encode())
+        bench = Bench(connections, recaller, context, plain, given, iter(questions), shape.each < EXACT_BELOW)
+        for _ in range(WARM):
+            await bench.raw(next(bench.questions))
+        yield bench
+
+
+@asynccontextmanager
+async def layers(home: Path, given: Given) -> AsyncGenerator[tuple[Connections, ContextLayer, KnowledgeLayer]]:
+    """The embedded servers of a home, and what finds in them."""
     async with AsyncExitStack() as stack:
         servers = await EmbeddedServers(home).start(stack)
         connections = Connections(servers.redis_url, servers.postgres_url)
         await connections.start(stack)
         async with connections.owner_transaction() as connection:
             await migrate(connection)
-        given, clock, settings = Given(), SystemClock(), Settings(home=home)
-        context, knowledge = ContextLayer(connections, given), KnowledgeLayer(connections, clock=clock)
+        context = ContextLayer(connections, given)
         await context.start(stack)
-        questions = await fill(connections, context, knowledge, shape, needed)
-        given.prepare_for([asked.text for asked in questions])
-        router = Router(connections, table(), context, knowledge, clock, settings, feed=Feed(connections))
-        recaller = Recaller(connections, context, knowledge, caught_up=router.caught_up, clock=clock, settings=settings)
-        plain = await stack.enter_async_context(await AsyncConnection.connect(servers.postgres_url, autocommit=True))
-        await plain.execute(f"SET search_path = public; SET hnsw.ef_search = {BREADTH}".encode())
-        yield Bench(connections, recaller, context, plain, given, iter(questions), shape.each < EXACT_BELOW)
+        yield connections, context, KnowledgeLayer(connections, clock=SystemClock())
 
 
 async def fill(
     connections: Connections, context: ContextLayer, knowledge: KnowledgeLayer, shape: Shape, needed: int
 ) -> list[Asked]:
-    """Memories of every tenant, some of whom are asked about; their vectors, and then the index over these."""
+    """Memories of every tenant, some of whom are asked about; their vectors, and at the end the indexes."""
     corpus, chosen = Corpus(), random.Random(7)
     questions: list[Asked] = []
     async with connections.owner_transaction() as connection:
-        cursor = await connection.execute("SELECT pg_get_indexdef(%s::regclass)", (f"{VECTORS}_hnsw",))
-        [[index]] = await cursor.fetchall()
-        await connection.execute(f"DROP INDEX {VECTORS}_hnsw".encode())
+        cursor = await connection.execute("SELECT pg_get_indexdef(unnest(%s::regclass[]))", ([*BUILT_LAST],))
+        built_last = [index for (index,) in await cursor.fetchall()]
+        await connection.execute(f"DROP INDEX {', '.join(BUILT_LAST)}".encode())
     for number in range(shape.tenants):
         who = Principal(tenant=f"bench-{number}", agent="bench", session="bench")
         for start in range(0, shape.each, BATCH):
@@ -225,8 +243,10 @@ async def fill(
             share = -(-needed * len(batch) // (shape.tenants * shape.each))
             questions += [Asked(who, corpus.question(memory)) for memory in chosen.sample(batch, k=share)]
     async with connections.owner_transaction() as connection:
-        await connection.execute("SET LOCAL maintenance_work_mem = '1GB'")
-        await connection.execute(index.encode())
+        room = max(1_024, shape.tenants * shape.each // 400)  # megabytes, for the whole graph of vectors
+        await connection.execute(f"SET LOCAL maintenance_work_mem = '{room}MB'".encode())
+        for index in built_last:
+            await connection.execute(index.encode())
     async with connections.owner_transaction() as connection:
         await connection.execute("ANALYZE")
     chosen.shuffle(questions)
@@ -275,8 +295,9 @@ async def round_of(bench: Bench) -> tuple[float, float]:
         found = await bench.recaller.recall(asked.who, Query(text=asked.text, k=K))
         ours.append(perf_counter() - begin)
         assert len(found) == K and not found.silent and not found.behind
+        other = next(bench.questions)
         begin = perf_counter()
-        rows = await bench.raw(asked)
+        rows = await bench.raw(other)
         raw.append(perf_counter() - begin)
         assert len(rows) == K
     return median(ours), median(raw)
@@ -331,10 +352,17 @@ class Measured:
 async def measure(shape: Shape, rounds: int) -> Measured:
     """One shape, after a round that does not count."""
     with tempfile.TemporaryDirectory(prefix="lousa-recall-") as folder:
-        async with opened(Path(folder), shape, (rounds + 1) * QUESTIONS + CHECKED) as bench:
+        async with opened(Path(folder), shape, (rounds + 1) * QUESTIONS * 2 + CHECKED) as bench:
             await round_of(bench)
             pairs = [await round_of(bench) for _ in range(rounds)]
             return Measured(shape, pairs, await found_of(bench))
+
+
+def growth(large: Measured, small: Measured) -> tuple[str, dict[str, object]]:
+    """How much longer a recall takes in the larger one."""
+    ratio = round(median(ours for ours, _ in large.pairs) / median(ours for ours, _ in small.pairs), 2)
+    told: dict[str, object] = {"value": ratio, "unit": "x", "bar": GROWTH, "holds": ratio <= GROWTH}
+    return f"recall at {large.shape.each:,} memories over {small.shape.each:,}, p50", told
 
 
 def main() -> None:
@@ -344,9 +372,15 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=20_000, help="of the one large tenant (default 20,000)")
     parser.add_argument("--tenants", type=int, default=200, help="small ones (default 200)")
     parser.add_argument("--each", type=int, default=1_000, help="memories of a small tenant (default 1,000)")
+    parser.add_argument("--against", type=int, help="hold the large tenant's recall against one of so many memories")
     options = parser.parse_args()
     rounds = max(7, options.rounds)
-    needed = (rounds + 1) * QUESTIONS + CHECKED
+    needed = (rounds + 1) * QUESTIONS * 2 + CHECKED + WARM
+    if options.against:
+        sizes = (max(needed, options.memories), max(needed, options.against))
+        name, told = growth(*(asyncio.run(measure(Shape(1, each), rounds)) for each in sizes))
+        print(json.dumps({name: told}) if options.json else f"{name}: {told}")
+        return
     large = Shape(1, max(needed, options.memories))
     small = Shape(max(2, options.tenants), max(needed // max(2, options.tenants) + 1, options.each, 20))
     measured = [asyncio.run(measure(shape, rounds)) for shape in (large, small)]
