@@ -68,13 +68,15 @@ _HAPPENED = _any(
     ended|started|stopped|failed|crashed|returned|dropped|happened|complained|missed|printed|counted|ordered|booked|
     packed|picked|finished|visited|needed|worked|helped|noticed|reported|tested|checked|delivered|received|
     fiz|fez|fizeram|fomos|veio|vieram|vi|viu|viram|deu|deram|disse|disseram|teve|tive|tiveram|trouxe|pus|pos|quis|
-    soube|houve|li|leu|sai|caiu|perdi
+    soube|houve|li|leu|caiu|perdi
     """
 )
 _WE_DID = re.compile(
     r"\b(?:i|we|he|she|they|you)(?:'ve|'d| have| had)? (?:just |already |nearly |almost |also )?\w+(?:ed|t)\b"
 )
-_PASSIVE = re.compile(r"\b(?:is|are|be|get|gets|being|e|sao) $")
+_PASSIVE = re.compile(r"\b(?:is|are|be|get|gets|being|e|sao|everything|anything|everyone|anyone|all|those) $")
+_I_LEFT = re.compile(r"(?:^|[,;:.] ?|\beu )sai\b")
+"""`saí`, which without its accent is also how things leave; that is said of something."""
 _PRETERITE = re.compile(r"\b[a-z]{2,}(?:ei|ou|aram|eram|iram|eu|iu)\b")
 _NO_PRETERITE = _any(
     r"""
@@ -121,7 +123,7 @@ _BECAME = _any(r"was|were|foi|foram")
 
 def _happened(text: str) -> bool:
     """Whether a verb says that something happened; `is sold` says how things are."""
-    if _WE_DID.search(text):
+    if _WE_DID.search(text) or _I_LEFT.search(text):
         return True
     if any(not _PASSIVE.search(text[: found.start()]) for found in _HAPPENED.finditer(text)):
         return True

@@ -24,8 +24,8 @@ from math import log
 from uuid import UUID
 
 from .rules import forbids
-from .told import read
-from .values import plain
+from .told import Sentence, read
+from .values import Value, plain
 from .words import IMPLIED, LIGHT, SCOPES, SPANS, WORD, sense
 
 Telling = tuple[str, str, bool]
@@ -61,6 +61,7 @@ _SORTS = frozenset(map(sense, [*SPANS, *_SORT_WORDS.split()])) | IMPLIED
 """Words that only say which sort of answer is asked for."""
 _PERSONS = """
 someone somebody something anyone anybody anything everyone everything people person asks asked asking
+mr mrs ms miss dr dra sr sra seu dona prof
 alguem algo qualquer pessoa pergunta perguntou perguntaram perguntando
 """
 _NOBODY = frozenset(map(sense, _PERSONS.split()))
@@ -77,7 +78,8 @@ _CAPITAL = re.compile(r"(?<=[^.!?:\n] )[A-ZÀ-Ý]\w*")
 def telling(text: str) -> list[Telling]:
     """What a text tells, as it is kept with it; values that it denies or says are over are none.
 
-    What stands behind a comma right after a told value goes on with it: `at Unit 7, Calder Road, Leeds`.
+    What stands behind a comma right after a told value goes on with it: `at Unit 7, Calder Road, Leeds`. A name that
+    begins a sentence and goes on without a comma is told as well: `Dr Moe looks after …`.
     """
     found: dict[tuple[str, str], bool] = {}
     for sentence in read(text):
@@ -86,10 +88,16 @@ def telling(text: str) -> list[Telling]:
             value = one.value
             if one.part in ("told", "named", "when"):
                 told = one.part == "told" or (goes_on and sentence.text[end : value.begin - sentence.begin] == ", ")
+                told = told or (value.sort == "name" and _is_subject(sentence, value))
                 states = told and one.mood in ("state", "change")
                 found[value.sort, value.same] = found.get((value.sort, value.same), False) or states
                 end, goes_on = value.end - sentence.begin, told
     return [(*key, states) for key, states in found.items()]
+
+
+def _is_subject(sentence: Sentence, value: Value) -> bool:
+    begin, end = value.begin - sentence.begin, value.end - sentence.begin
+    return not sentence.text[:begin].strip() and re.match(r" [a-z]", sentence.text[end:]) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

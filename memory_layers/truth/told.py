@@ -26,7 +26,7 @@ _COMMA = re.compile(r"[,:()]\s|\s[-–—]\s")
 _BEFORE = re.compile(
     r"(?:\b(?:instead of|rather than|no longer|not|in place of|replac\w+|em vez d[aeo]|ao inves d[aeo]|no lugar d[aeo]"
     r"|nao (?:e|sao|fica|ficam|usa|usamos|vai|vale|mais)(?: mais)?|substitu\w+|troc(?:amos|ou|aram|ar)|deixamos|saiu"
-    r"|sai|was|were|era|eram|used to be|from|de|do|da|out of|abandon\w+|dropp?\w+|left|quit|away from)"
+    r"|was|were|era|eram|used to be|from|de|do|da|out of|abandon\w+|dropp?\w+|left|quit|away from)"
     r"(?: (?:the|a|o|as|os|in|on|at|em|no|na|com|with|up to|ate))?)\s*$"
 )
 _FROM = re.compile(r"\b(?:from|de|do|da|replac\w+|troc\w+|substitu\w+)(?: (?:the|o|a))?\s*$")

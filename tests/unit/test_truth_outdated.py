@@ -72,6 +72,16 @@ ANSWERED_ANEW = [
         "You find the spare kayaks in shed 9 at the pier.",
     ),
     (
+        "Who is the vet of the south farm?",
+        "The south farm goes to Dr Alder, ring her at noon.",
+        "Dr Moe Hansen looks after the south farm, all of it.",
+    ),
+    (
+        "Até que horas posso pedir lenha pro mesmo dia?",
+        "Lenha pedida até as 14h chega no mesmo dia.",
+        "Tudo que é lenha e for pedido até as 16h30 sai no mesmo dia.",
+    ),
+    (
         "Quanto pesa a carga máxima do guincho?",
         "O guincho ergue no máximo 2 toneladas.",
         "Na plaqueta nova do guincho está 1.500 kg.",
