@@ -6,7 +6,7 @@ text is laid bare (tags, invisible characters, letters of other alphabets, what 
 counted in it. Enough of them within one passage, and it is an instruction; in a part that readers do not see, half as
 many do.
 
-It is a table of rules in English and Portuguese, and can be got around by whoever tries: trust decides first, and
+Two tables of rules in English and Portuguese; they can be got around by whoever tries: trust decides first, and
 whatever comes from the web waits for a person anyway. What it promises is that the blatant is caught, and that ordinary
 work is let through: policies, runbooks, contracts and talk are full of imperatives. A phrase in quotation marks, in a
 sentence that speaks about attacks or filters, is a mention and no command.
