@@ -31,7 +31,7 @@ from .words import IMPLIED, LIGHT, SCOPES, SPANS, WORD, sense
 Telling = tuple[str, str, bool]
 """A value that a text tells: its sort, what it is equal to, and whether the text says that it is so."""
 
-AS_WELL = 0.5
+AS_WELL = 0.75
 """What a newer answer must have of an older one's score."""
 SHARED = 0.6
 """The share that it must hold of those of the question's words that the older one holds, by how rare they are here."""
