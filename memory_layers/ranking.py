@@ -183,7 +183,7 @@ def statement(
         .replace("{fetched}", memories.RECALLED.replace("{which}", "id = best.id"))
     )
     # Without indentation and comments it is short enough for the driver to keep what it reads of it.
-    lines: list[LiteralString] = [line.partition("--")[0].strip() for line in text.split("\n")]
+    lines: list[LiteralString] = [line.split("--")[0].strip() for line in text.split("\n")]
     return "\n".join([line for line in lines if line])
 
 
