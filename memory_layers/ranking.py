@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -33,7 +33,6 @@ from .contract import Query, Way
 from .execution import memories
 from .execution.sameness import core, ending, retold
 from .records import Hit, Memory
-from .truth.rules import is_rule
 
 _QUERIES = load_queries(__package__ or "")
 _SIGNS_PER_TOKEN = 4
@@ -55,7 +54,7 @@ class Weights:
     direction; of what a question scores `answer` goes to the turn behind it; `telling` is for a turn that names
     something. `first` and `added` are of a memory that shares a rare name with one of the best: of that one's score,
     and of what it adds. `steepness` is the power to which the share of the question's words is raised, so that one word
-    of four stays little. By `rule` of itself the score of what a user said as a rule is raised, among what is fetched.
+    of four stays little. By `rule` of itself the score of what a user said as a rule is raised, up to the third place.
     """
 
     words: float = 1.0
@@ -93,6 +92,7 @@ class Weights:
             self.added,
             self.steepness,
             self.telling,
+            self.rule,
         )
 
 
@@ -189,24 +189,6 @@ def statement(
 
 def _once(name: LiteralString, column: LiteralString) -> LiteralString:
     return ", CASE WHEN best.place IS NULL OR best.place = 1 THEN (SELECT " + column + ") END AS " + name
-
-
-def with_rules(found: Sequence[Ranked], share: float) -> Sequence[Ranked]:
-    """Found memories where what a user said as a rule counts for a share more, up to the third place.
-
-    A rule shall be among what is read, and not before what answers.
-    """
-    third = min(sorted((one.score for one in found), reverse=True)[:3], default=0.0)
-    return [
-        replace(one, score=min(one.score * (1 + share), third))
-        if share and one.score < third and _is_told_rule(one.memory)
-        else one
-        for one in found
-    ]
-
-
-def _is_told_rule(memory: Memory) -> bool:
-    return memory.source == "user" and memory.speaker is None and memory.fact is None and is_rule(memory.text)
 
 
 def folded(found: Sequence[Ranked], k: int) -> list[Hit]:

@@ -42,7 +42,7 @@ from .execution import memories
 from .knowledge.postgres import KnowledgeLayer
 from .policy import DEFAULT, Policy
 from .present import present_first
-from .ranking import LIKENESS, Ranked, Weights, folded, hit, rank, with_rules, within
+from .ranking import LIKENESS, Ranked, Weights, folded, hit, rank, within
 from .records import Hit, Memory, MemoryKind, Recall
 
 if TYPE_CHECKING:
@@ -166,9 +166,9 @@ class Recaller:
         """The hits where some of the ways lead out of Postgres."""
 
         async def here() -> tuple[dict[str, Any], set[str]]:
-            together = await self._in_time("a way of finding", self._ask_alone(principal, *parts))
-            if together is not None:
-                return together, set()
+            at_once = await self._in_time("a way of finding", self._ask_alone(principal, *parts))
+            if at_once is not None:
+                return at_once, set()
             return await self._ask_each(principal, self._apart(principal, query, vector, graph))
 
         async def near() -> tuple[dict[str, Any], set[str]]:
@@ -247,8 +247,7 @@ class Recaller:
                 for one in found
                 if _holds(one.memory, query, now)
             ]
-            ranked = with_rules(checked, self._weights.rule)
-            hits = folded(present_first(query.text, ranked) if self._presents else ranked, query.k)
+            hits = folded(present_first(query.text, checked) if self._presents else checked, query.k)
             skipped += step
         return within(hits, query.budget)
 

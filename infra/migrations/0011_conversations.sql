@@ -11,9 +11,11 @@ ALTER TABLE memory ADD COLUMN speaker text CHECK (speaker <> '');
 ALTER TABLE memory_words ADD COLUMN speaker text;               -- folded; NULL for what is no turn
 ALTER TABLE memory_words ADD COLUMN asks boolean;               -- whether it ends with a question
 ALTER TABLE memory_words ADD COLUMN telling real;               -- how much it tells; below 0 for next to nothing
+ALTER TABLE memory_words ADD COLUMN rule boolean;               -- whether a user said what must or may not be
 ALTER TABLE memory_words ADD COLUMN said_at timestamptz;        -- of turns: when it was said, and when it was written
 ALTER TABLE memory_words ADD COLUMN told_at timestamptz;
 CREATE INDEX memory_words_turns ON memory_words (tenant, session, said_at, told_at, id) WHERE speaker IS NOT NULL;
+CREATE INDEX memory_words_rules ON memory_words (tenant) WHERE rule;
 
 CREATE TABLE memory_name (
     tenant text NOT NULL CHECK (tenant <> ''),

@@ -247,6 +247,8 @@ DECLARE
     of_added CONSTANT float8 := factors[12];
     steepness CONSTANT float8 := factors[13];
     for_telling CONSTANT float8 := factors[14];
+    for_rules CONSTANT float8 := factors[15];
+    third float8;
     least float8;
     pool uuid[];
     near float8[];
@@ -319,6 +321,16 @@ BEGIN
                array_agg(every.via), asked || string_to_array(string_agg(DISTINCT every.speaker, ' '), ' ')
         INTO pool, near, sums, vias, known
         FROM every LEFT JOIN named ON true;
+    END IF;
+
+    -- A rule is asked for in other words than its own: it shall be among what is read, and not before what answers.
+    IF for_rules > 0 AND EXISTS (SELECT FROM memory_words WHERE tenant = asker AND rule) THEN
+        SELECT min(total) INTO third FROM (SELECT total FROM unnest(sums) AS one (total) ORDER BY total DESC LIMIT 3) AS best;
+        SELECT array_agg(one.id), array_agg(one.near), array_agg(
+                   CASE WHEN w.rule AND one.total < third THEN least(one.total * (1 + for_rules), third) ELSE one.total END),
+               array_agg(one.via)
+        INTO pool, near, sums, vias
+        FROM unnest(pool, near, sums, vias) AS one (id, near, total, via) LEFT JOIN memory_words AS w ON w.id = one.id;
     END IF;
 
     -- Where none of the best holds a name, there is no chain.

@@ -30,6 +30,7 @@ from ..contract import Candidate, Capabilities, Query
 from ..embedding import Embedder
 from ..execution.memories import folded
 from ..records import Json, Memory
+from ..truth.rules import told_as_rule
 from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
@@ -140,6 +141,7 @@ class ContextLayer(InSpace):
                     "lexemes": [*lexemes],
                     "rest": rest,
                     "speaker": speaker,
+                    "rule": told_as_rule(memory),
                     "asks": None if speaker is None else asks(memory.text),
                     "telling": None if speaker is None else telling(memory.text, speaker),
                     "names": [*names(memory.text)],

@@ -1,9 +1,9 @@
 -- index_words: Words and names of memories that are live in the record and have none; of each the lexemes that are known,
 -- and the rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
 WITH new AS MATERIALIZED (
-    SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.telling, given.names, given.ends, given.sources
+    SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.telling, given.names, given.ends, given.sources
     FROM json_to_recordset(%(rows)s) AS given (
-        id uuid, lexemes text[], rest text, speaker text, asks boolean, telling real, names text[], ends text[],
+        id uuid, lexemes text[], rest text, speaker text, asks boolean, rule boolean, telling real, names text[], ends text[],
         sources uuid[])
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
                                occurred_at, recorded_at FROM memory
@@ -17,9 +17,9 @@ WITH new AS MATERIALIZED (
     ON CONFLICT DO NOTHING
 )
 INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words,
-                          speaker, asks, telling, said_at, told_at)
+                          speaker, asks, rule, telling, said_at, told_at)
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, array_to_tsvector(lexemes) || stems(rest),
-       speaker, asks, telling, occurred_at, recorded_at
+       speaker, asks, rule, telling, occurred_at, recorded_at
 FROM new
 ON CONFLICT (id) DO NOTHING
 
@@ -47,10 +47,10 @@ WITH given AS MATERIALIZED (
     SELECT * FROM ROWS FROM (
         unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
         json_to_recordset(%(rows)s) AS (
-            lexemes text[], rest text, speaker text, asks boolean, telling real, names text[])
-    ) AS given (id, vector, lexemes, rest, speaker, asks, telling, names) ORDER BY id
+            lexemes text[], rest text, speaker text, asks boolean, rule boolean, telling real, names text[])
+    ) AS given (id, vector, lexemes, rest, speaker, asks, rule, telling, names) ORDER BY id
 ), live AS MATERIALIZED (
-    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.telling, given.names, m.*
+    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.telling, given.names, m.*
     FROM given
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, occurred_at,
                                recorded_at FROM memory WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
@@ -62,9 +62,9 @@ WITH given AS MATERIALIZED (
       AND debt.revision = seen.revision
 ), words AS (
     INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words, speaker,
-                              asks, telling, said_at, told_at)
+                              asks, rule, telling, said_at, told_at)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-           array_to_tsvector(lexemes) || stems(rest), speaker, asks, telling, occurred_at, recorded_at
+           array_to_tsvector(lexemes) || stems(rest), speaker, asks, rule, telling, occurred_at, recorded_at
     FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
     ON CONFLICT (id) DO NOTHING
 ), named AS (

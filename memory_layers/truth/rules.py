@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ..records import Memory
 from .moods import doubts, mood_of
 from .values import LONGEST, plain
 
@@ -109,3 +110,8 @@ def _is_one(sentence: str, signs: re.Pattern[str]) -> bool:
         return False
     mood = mood_of("", sentence, sentence)
     return mood in ("state", "change") or (mood == "event" and _ONLY.search(sentence) is not None)
+
+
+def told_as_rule(memory: Memory) -> bool:
+    """Whether a user said it, outside of a conversation's turns, and it reads as a rule."""
+    return memory.source == "user" and memory.speaker is None and memory.fact is None and is_rule(memory.text)

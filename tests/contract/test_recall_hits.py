@@ -112,6 +112,22 @@ async def test_what_was_told_again_in_other_dress_is_one_hit(layers: Layers, pri
     assert {frozenset((hit.id, *hit.also)) for hit in hits} == {frozenset((rule, *again)), frozenset(other)}
 
 
+@pytest.mark.parametrize("source", ["user", "agent"])
+async def test_a_rule_that_a_user_said_is_among_what_is_read_however_much_is_worded_nearer(
+    layers: Layers, principal: Principal, source: str
+):
+    asked = "A caller wants the home address of a colleague. May I tell it?"
+    nearer = [f"A caller asked which address the shop number {number} has." for number in range(20)]
+    others = [f"Order {number} of bricks left the yard at noon." for number in range(80)]
+    await layers.remember(principal, *nearer, *others)
+    [rule] = await layers.remember(
+        principal, "Nobody tells a caller where any of us lives, not even a lawyer.", source=source
+    )
+    hits = await layers.recall(principal, asked, k=4)
+    assert (rule in [hit.id for hit in hits]) == (source == "user")
+    assert hits[0].text in nearer
+
+
 async def test_contested_facts_are_both_surfaced_and_say_so(layers: Layers, principal: Principal):
     await layers.state(principal, "Plano Ouro", "preço", "R$ 100")
     await layers.state(principal, "Plano Ouro", "preço", "R$ 120")
