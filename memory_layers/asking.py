@@ -91,7 +91,8 @@ def _composed(
     head: list[LiteralString] = []
     for name, (select, columns, further) in zip(names, parts, strict=True):
         of.update(dict.fromkeys(columns, name))
-        told += [name + "." + column + " FROM " + name for column in further]
+        asked_of: list[LiteralString] = [name + "." + column + " FROM " + name for column in further]
+        told += asked_of
         head.append(name + " AS MATERIALIZED (" + select + ")")
     asked: list[LiteralString] = [_column(column, of.get(column)) for column in COLUMNS]
     return Asked(

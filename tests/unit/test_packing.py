@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from lousa.infra.packing import packing
-from redis.asyncio import BlockingConnectionPool
+from lousa.infra.redis_pool import Pool
 from redis.asyncio.connection import Connection
 
 
@@ -16,7 +16,7 @@ from redis.asyncio.connection import Connection
     [("SET", "chave é", b"\x00\xff", 3, 1.5), ("CONFIG GET", "x"), (b"EVALSHA", b"", ""), ("SET", "k", "x" * 50_000)],
 )
 def test_a_command_is_packed_as_the_driver_packs_it(url: str, words: tuple[Any, ...]) -> None:
-    ours = packing(BlockingConnectionPool.from_url(url)).make_connection()  # pyright: ignore[reportUnknownMemberType]  # vague stubs
+    ours = packing(Pool.from_url(url)).make_connection()  # pyright: ignore[reportUnknownMemberType]  # vague stubs
     driver = Connection()
     assert b"".join(ours.pack_command(*words)) == b"".join(driver.pack_command(*words))
     both = [words, ("PING",)]
