@@ -50,7 +50,8 @@ _NOT_DONE = _any(
     rf"\b(?:a gente|aqui|se|ele[sa]?|el[ae]s) nao (?:se )?(?!se\b)(?!{_STATIVE})[a-z]{{3,}}",
     rf"\bnao (?!{_STATIVE})(?:se [a-z]+|[a-z]+[aei]mos)\b",
     r"\bnao e (?:pra|para)\b|\bsem [^,.]{3,30} nao (?!tem|ha|da|vi)\w+",
-    r"^\s*no [a-z]+(?: [a-z]+)? (?:in|on|at|after|before|without|past|near|inside|allowed)\b",
+    r"^\s*no [a-z]+(?: [a-z]+){0,4} (?:in|on|at|after|before|without|past|near|inside|allowed)\b",
+    r"\b(?:is|are) (?:never|always)(?: to be)? [a-z]+",
 )
 """What people in general do not do."""
 _HABITUAL = _any(
@@ -58,16 +59,18 @@ _HABITUAL = _any(
     r"\b(?:any|every|each|all|anyone|everyone|everybody|whoever|above|over|more than|without"
     rf"|qualquer|tod[ao]s?|cada|quem|acima d[aeo]|mais de)\b[^.]{{0,60}}?\b{_NEED}",
     r"\b(?:you|we|people|staff) (?:have|need) to\b|\ba gente (?:tem que|tem de|precisa)\b",
-    r"\bbefore (?:you|anyone|any|[a-z]+ing)\b|\bantes de [a-z]+[aei]r\b|\bantes que\b",
+    r"\b(?:before|prior to) (?:you|anyone|any|[a-z]+ing)\b|\bantes de [a-z]+[aei]r\b|\bantes que\b",
     r"\b(?:whenever|every time|any time|each time|sempre que|toda vez que|todas as vezes que)\b",
     r"(?:^|, )\s*(?:if|when|se|quando)\b[^.]{3,60}\b(?:first|at once|always|primeiro|na hora|sempre)\b",
     # only so
     r"\b(?:only|solely) (?:with|after|if|when|against|once|by|for|to|on|from|in)\b",
     r"\bmediante\b|\bapenas (?:com|se|quem)\b",
-    r"\bso (?:se )?[a-z]+ (?:mediante|com|depois|apos|se|quando|na presenca)\b",
+    r"\bso (?:se )?[a-z]+ (?:mediante|com|depois|apos|se|quando|na presenca|[a-z]+[aei]ndo)\b",
     # even then
     r"\b(?:no exceptions?|no matter (?:who|what|how)|even (?:if|for|when|on)|not even|whoever asks|always)\b",
     r"\b(?:nem que|nem mesmo|mesmo que|nem pr[ao]|de jeito nenhum|sem conversa|nao tem conversa|mesmo conhecendo)\b",
+    # always so, or one after the other
+    r"\bsempre (?:em|com|de|por|n[ao]s?)\b|\bprimeiro\b[^.]{0,30}\bdepois\b|\bfirst\b[^.]{0,30}\bthen\b",
     r"^\s*(?:make sure|be sure|certifique\w*|confir[ae]|confere|verifi\w+)\b",
 )
 _FOR_NOW = re.compile(r"\b(?:yet|anymore|any more|at the moment|today|right now|ainda|mais|hoje|direito)\b")
@@ -99,17 +102,23 @@ def _holds(sentence: str, signs: re.Pattern[str], *moods: str) -> bool:
     sign = signs.search(sentence)
     if sign is None or sentence.rstrip().endswith("?") or _FIRST.search(sentence):
         return False
-    part = next(one[0] for one in _PART.finditer(sentence) if one.end() >= sign.end())
+    part = _part_of(sentence, sign)
     if doubts(part.replace("even if", "")) or _FOR_NOW.search(part):
         return False
     return mood_of("", part.replace("even if", ""), part) in ("state", "change", *moods)
 
 
 def _is_one(sentence: str, signs: re.Pattern[str]) -> bool:
-    if not signs.search(sentence) or _FIRST.search(sentence):
+    sign = signs.search(sentence)
+    if sign is None or _FIRST.search(sentence):
         return False
-    mood = mood_of("", sentence, sentence)
-    return mood in ("state", "change") or (mood == "event" and _ONLY.search(sentence) is not None)
+    # What happened once may stand beside the rule as its reason.
+    moods = {mood_of("", text, text) for text in (sentence, _part_of(sentence, sign))}
+    return bool(moods & {"state", "change"}) or ("event" in moods and _ONLY.search(sentence) is not None)
+
+
+def _part_of(sentence: str, sign: re.Match[str]) -> str:
+    return next(one[0] for one in _PART.finditer(sentence) if one.end() >= sign.end())
 
 
 def told_as_rule(memory: Memory) -> bool:
