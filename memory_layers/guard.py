@@ -19,6 +19,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from types import NoneType
 from typing import cast
 from uuid import UUID
 
@@ -100,9 +101,17 @@ async def admitted(principal: Principal, memory: Memory, operation: UUID, now: d
 
 async def beside_the_loop(memory: Memory, deed: Callable[[], Memory]) -> Memory:
     """What the deed makes of a memory; in a thread if there is much to read in it, so that others have their turn."""
-    text, more = cast(object, memory.text), cast(object, memory.metadata)
-    much = memory.value is not None or any(len(str(one)) > LONG for one in (text, more))
-    return await asyncio.to_thread(deed) if much else deed()
+    return await asyncio.to_thread(deed) if _much(memory) else deed()
+
+
+def _much(memory: Memory) -> bool:
+    """Whether it may hold a long text; nothing of it was looked at yet, so it may be of any type."""
+    metadata = cast(object, memory.metadata)
+    more = cast(Mapping[object, object], metadata).values() if isinstance(metadata, Mapping) else (metadata,)
+    return memory.value is not None or any(
+        len(one) > LONG if isinstance(one, str) else not isinstance(one, (int, float, NoneType))
+        for one in (cast(object, memory.text), *more)
+    )
 
 
 def with_trust(memory: Memory, trust: float, *, derived: bool = False) -> Memory:

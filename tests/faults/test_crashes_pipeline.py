@@ -262,7 +262,7 @@ async def test_a_living_owner_is_not_disturbed_and_one_that_was_paused_and_overt
     log, gate = tmp_path / "log", tmp_path / "gate"
     gate.touch()
     goal = {"by": "first", "while": str(gate)}
-    first = nursery.start("slow", tenant, log, goal=goal, who="first", stop="idle", lease=60)
+    first = nursery.start("slow", tenant, log, goal=goal, who="first", stop="idle", lease=12)
     await wait_for(lambda: log.with_suffix(".idle").exists())
     execution = await execution_of(connections, tenant)
     busy = nursery.do("slow", tenant, log, execution=execution, who="second", lease=1)

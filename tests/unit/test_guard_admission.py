@@ -231,7 +231,10 @@ def test_what_only_sounds_like_one_is_not(text: str) -> None:
         ({}, False),
         ({"text": "x" * (guard.LONG + 1)}, True),
         ({"value": {"a": 1}}, True),
-        ({"metadata": {"a": "x" * guard.LONG}}, True),
+        ({"metadata": {"a": "x" * (guard.LONG + 1)}}, True),
+        ({"metadata": {"a": ["x"]}}, True),
+        ({"metadata": {"a": "x", "b": 1}}, False),
+        ({"metadata": 10**5_000}, False),
     ],
 )
 async def test_where_there_is_much_to_read_it_is_read_beside_the_event_loop(
