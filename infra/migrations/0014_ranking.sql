@@ -57,12 +57,12 @@ BEGIN
         SELECT array_agg(asked.query ORDER BY asked.place), array_agg(CASE
                    WHEN asked.counted >= 0 THEN asked.counted
                    WHEN asked.some >= often THEN one_of * asked.some
-                   ELSE greatest(one_of * asked.some, (SELECT count(*) FROM (
+                   ELSE (SELECT CASE WHEN count(*) < counting THEN count(*) ELSE greatest(count(*), one_of * asked.some) END FROM (
                        SELECT FROM memory_words AS w
                        WHERE marked(w.tenant, w.words) @@ asked.marked AND w.tenant = asker
                          AND visible_to(agent, in_session, in_execution, roles,
                                         w.scope, w.owner, w.session, w.execution, w.readers, w.reader_roles)
-                       LIMIT counting) AS held)) END ORDER BY asked.place)
+                       LIMIT counting) AS held) END ORDER BY asked.place)
         INTO queries, frequencies
         FROM (
             SELECT read.*, CASE WHEN sampling AND read.counted < 0 THEN (SELECT count(*)::integer FROM (
