@@ -12,7 +12,6 @@ Some rules `forbid` or demand in so many words. These alone never count as an ou
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from ..records import Memory
 from .moods import doubts, mood_of
@@ -85,7 +84,6 @@ def forbids(text: str) -> bool:
     return _FORBIDS.search(flat) is not None and any(_is_one(one[0], _FORBIDS) for one in _SENTENCE.finditer(flat))
 
 
-@lru_cache(maxsize=4_000)
 def is_rule(text: str) -> bool:
     """Whether some sentence of it reads as a rule."""
     if forbids(text):
@@ -118,7 +116,7 @@ def _is_one(sentence: str, signs: re.Pattern[str]) -> bool:
 
 
 def _part_of(sentence: str, sign: re.Match[str]) -> str:
-    return next(one[0] for one in _PART.finditer(sentence) if one.end() >= sign.end())
+    return next((one[0] for one in _PART.finditer(sentence) if one.end() >= sign.end()), sentence)
 
 
 def told_as_rule(memory: Memory) -> bool:

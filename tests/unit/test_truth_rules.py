@@ -118,3 +118,8 @@ def test_what_happened_is_asked_or_is_about_oneself_is_none(text: str) -> None:
 def test_what_is_only_the_custom_forbids_nothing() -> None:
     assert forbids("Guests may not enter the kitchen.")
     assert not forbids("Every sample needs a label before it leaves the room.")
+
+
+@pytest.mark.parametrize("text", ["The rule of the house:", "Uma regra da casa:", "Never,", "Nunca:"])
+def test_a_rule_that_breaks_off_is_read_all_the_same(text: str) -> None:
+    assert is_rule(text)
