@@ -80,6 +80,13 @@ def commands(text: str) -> bool:
     return _known(text) if len(text) <= _KEPT else _commands(text)
 
 
+def readings(text: str) -> Iterator[str]:
+    """The ways in which a text may be read, folded, what is not seen among them; "¶" where a line ended."""
+    shown, hidden = _apart(text)
+    for part in (shown, *hidden):
+        yield from _views(_plain(part))
+
+
 @lru_cache(maxsize=1024)
 def _known(text: str) -> bool:
     return _commands(text)
