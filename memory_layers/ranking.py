@@ -33,14 +33,18 @@ from .contract import Query, Way
 from .execution import memories
 from .execution.sameness import core, ending, retold
 from .records import Hit, Memory
+from .truth.outdated import asks_what_to_do
+from .truth.rules import FIRST_RULES
 
 _QUERIES = load_queries(__package__ or "")
 _SIGNS_PER_TOKEN = 4
 _FEW = 20
 """What more facts touch than these leads to none of their texts."""
 _VIAS: list[tuple[Way, ...]] = [
-    tuple(way for bit, way in enumerate(WAYS) if via >> bit & 1) for via in range(1 << len(WAYS))
+    tuple(way for bit, way in enumerate(WAYS) if via >> bit & 1) for via in range(2 << len(WAYS))
 ]
+_RULE = 1 << len(WAYS)
+"""The bit beside those of the ways which says that it is a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,9 @@ class Weights:
     direction; of what a question scores `answer` goes to the turn behind it; `telling` is for a turn that names
     something. `first` and `added` are of a memory that shares a rare name with one of the best: of that one's score,
     and of what it adds. `steepness` is the power to which the share of the question's words is raised, so that one word
-    of four stays little. By `rule` of itself the score of what a user said as a rule is raised, up to the third place.
+    of four stays little.
+    By `rule` of itself the score of what a user said as a rule is raised, up to the third place. What came from a tool
+    and tells others what to do keeps the share `directing` of its score.
     """
 
     words: float = 1.0
@@ -74,10 +80,11 @@ class Weights:
     telling: float = 0.1
     distrust: float = 0.1
     rule: float = 0.5
+    directing: float = 0.01
 
-    def factors(self) -> tuple[float, ...]:
-        """As `rank_found` takes them."""
-        return (
+    def factors(self, first_rules: int) -> list[float]:
+        """As `rank_found` takes them; `first_rules` are to be among the first."""
+        every = (
             self.dense,
             self.words,
             self.graph,
@@ -93,11 +100,14 @@ class Weights:
             self.steepness,
             self.telling,
             self.rule,
+            first_rules,
+            self.directing,
         )
+        return [float(one) for one in every]
 
 
 LIKENESS = Weights(
-    **{each.name: 0.0 for each in fields(Weights) if each.name not in ("dense", "steepness")},
+    **{each.name: 0.0 for each in fields(Weights) if each.name not in ("dense", "steepness", "directing")},
 )
 """Nothing but how alike texts are: the simplest way there is, to compare with."""
 
@@ -109,6 +119,8 @@ class Ranked:
     score: float
     via: tuple[Way, ...]
     memory: Memory
+    rule: bool = False
+    """A user said it as a rule, so it does not fade."""
 
 
 class Ranking:
@@ -127,7 +139,9 @@ class Ranking:
         rows = await self._cursor.fetchall()
         learned(self._parts, tuple(rows[0][name] for name in self._told))
         found = [
-            Ranked(row["score"], _VIAS[int(row["via"])], memories.read(row)) for row in rows if row["id"] is not None
+            Ranked(row["score"], _VIAS[via := int(row["via"])], memories.read(row), bool(via & _RULE))
+            for row in rows
+            if row["id"] is not None
         ]
         return found, rows[-1]["place"] == self._most
 
@@ -147,7 +161,7 @@ async def rank(
     when = spans(query.text, now)
     parameters = {
         **of_parts(parts),
-        "factors": list(weights.factors()),
+        "factors": weights.factors(FIRST_RULES if asks_what_to_do(query.text) else 0),
         "asked": texts(WORD.findall(memories.folded(query.text))),
         "begins": [span.begin for span in when],
         "ends": [span.end for span in when],

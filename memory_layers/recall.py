@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -243,7 +244,7 @@ class Recaller:
                 ranking = await rank(connection, query, parts, self._weights, now=now, skipped=skipped, most=step)
             found, more = await ranking.found()
             checked += [
-                Ranked(one.score * self._standing(one.memory, now), one.via, one.memory)
+                replace(one, score=one.score * self._standing(one, now))
                 for one in found
                 if _holds(one.memory, query, now)
             ]
@@ -251,9 +252,10 @@ class Recaller:
             skipped += step
         return within(hits, query.budget)
 
-    def _standing(self, memory: Memory, now: datetime) -> float:
+    def _standing(self, found: Ranked, now: datetime) -> float:
         """How far age and trust lower a score, between 0 and 1."""
-        policy = self._policy.get(memory.kind)
+        memory = found.memory
+        policy = None if found.rule else self._policy.get(memory.kind)
         faded = 0.0 if policy is None else self._ageing.faded(policy, now - memory.occurred_at)
         return (1 - self._ageing.fading * faded) * (1 - self._weights.distrust * (1 - memory.trust))
 

@@ -121,8 +121,8 @@ class Standing:
     async def confirm(self, principal: Principal, identifier: UUID, reason: str, operation: UUID) -> Outcome:
         """Let a memory out of quarantine, or back from the archive, or uphold one that gave way to another text.
 
-        What is upheld stands beside what had taken its place, and gives way only to what is told later. Any other is
-        left as it is.
+        What a tool brought and tells others what to do counts for what it says from then on. What is upheld stands
+        beside what had taken its place, and gives way only to what is told later. Any other is left as it is.
 
         Raises:
             NotFound: there is none, or this agent is no curator.
@@ -144,6 +144,7 @@ class Standing:
             if memory.status == "superseded":
                 return await self._uphold(connection, principal, memory, reason, operation)
             if memory.status not in ("quarantined", "archived"):
+                await self._vouch(connection, principal, memory, reason, operation)
                 return Outcome(id=identifier, state="stored")
             cursor = await connection.execute(QUERIES["equal_live"], {"id": identifier})
             if (equal := await cursor.fetchone()) is not None:
@@ -162,6 +163,14 @@ class Standing:
                 reason,
             )
         return outcome
+
+    async def _vouch(
+        self, connection: Connection, principal: Principal, memory: Memory, reason: str, operation: UUID
+    ) -> None:
+        """Let what is found already count for what it says, though it tells others what to do."""
+        cursor = await connection.execute(QUERIES["vouch"], {"id": memory.id, "now": self._clock.now()})
+        if await cursor.fetchone() is not None:
+            await self._enter(connection, principal, operation, memory.id, memory, "memory.confirm", "stored", reason)
 
     async def _uphold(
         self, connection: Connection, principal: Principal, memory: Memory, reason: str, operation: UUID

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -27,10 +27,12 @@ from ...infra.connections import Connection, Connections
 from ...infra.identity import Principal
 from ..asking import OF_WORDS, WAYS, Elsewhere, Found, Part, ask, candidates, numbers, texts, united
 from ..contract import Candidate, Capabilities, Query
+from ..directives import directs
 from ..embedding import Embedder
 from ..execution.memories import folded
 from ..records import Json, Memory
-from ..truth.rules import told_as_rule
+from ..truth.outdated import asks_what_to_do
+from ..truth.rules import FIRST_RULES, told_as_rule
 from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
@@ -52,6 +54,10 @@ _CAP = 2_000
 _ENOUGH = 100
 _BOUND = 400
 _IDENTIFIER_BONUS = 1.0
+_MOST_RULES = 1_000
+"""Rules that a question is compared with by themselves."""
+_REPORTERS = ("tool", "web")
+"""Sources that tell what is, and nobody what to do."""
 _FRESH = 60.0
 _SETTLED = 3_600.0
 _UNKNOWN = -1
@@ -77,6 +83,11 @@ class ContextLayer(InSpace):
     async def index_words(self, connection: Connection, memories: Sequence[Memory]) -> None:
         """Make memories findable by their words, in the record's own transaction, after their rows are in."""
         await connection.execute(QUERIES["index_words"], {"rows": await self._words(memories)})
+
+    async def told_by_user(self, connection: Connection, memories: Mapping[UUID, Memory]) -> None:
+        """A user said again what is kept under these ids, so it counts for what it says."""
+        rules = [told_as_rule(memory) for memory in memories.values()]
+        await connection.execute(QUERIES["told_by_user"], {"ids": [*memories], "rules": rules})
 
     async def learn(self, tenant: str) -> None:
         """Ask for the stems of what came up more than once, so that indexing it again costs less."""
@@ -142,6 +153,7 @@ class ContextLayer(InSpace):
                     "rest": rest,
                     "speaker": speaker,
                     "rule": told_as_rule(memory),
+                    "directs": memory.source in _REPORTERS and directs(memory.text),
                     "asks": None if speaker is None else asks(memory.text),
                     "telling": None if speaker is None else telling(memory.text, speaker),
                     "names": [*names(memory.text)],
@@ -230,6 +242,10 @@ class ContextLayer(InSpace):
             "enough": _ENOUGH,
             "bound": _BOUND,
             "bonus": _IDENTIFIER_BONUS,
+            "most_rules": _MOST_RULES,
+            "first_rules": FIRST_RULES,
         }
         columns = (*WAYS["dense"], *WAYS["words"], *OF_WORDS)
-        return Part(self._query("find"), parameters, columns, ("size", "queries", "frequencies"), learn)
+        rules = self._query("likest_rules") if asks_what_to_do(query.text) else ""
+        select = self._query("find").replace("{rules}", rules)
+        return Part(select, parameters, columns, ("size", "queries", "frequencies"), learn)

@@ -1,12 +1,13 @@
 -- index_words: Words and names of memories that are live in the record and have none; of each the lexemes that are known,
 -- and the rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
 WITH new AS MATERIALIZED (
-    SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.telling, given.names, given.ends, given.sources
+    SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.directs, given.telling, given.names,
+           given.ends, given.sources
     FROM json_to_recordset(%(rows)s) AS given (
-        id uuid, lexemes text[], rest text, speaker text, asks boolean, rule boolean, telling real, names text[], ends text[],
-        sources uuid[])
+        id uuid, lexemes text[], rest text, speaker text, asks boolean, rule boolean, directs boolean, telling real,
+        names text[], ends text[], sources uuid[])
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-                               occurred_at, recorded_at FROM memory
+                               occurred_at, recorded_at, vouched_at FROM memory
                         WHERE id = given.id AND status IN ('live', 'contested') OFFSET 0) AS m
     WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = given.id) = 0
 ), named AS (
@@ -17,9 +18,9 @@ WITH new AS MATERIALIZED (
     ON CONFLICT DO NOTHING
 )
 INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words,
-                          speaker, asks, rule, telling, said_at, told_at)
+                          speaker, asks, rule, directs, telling, said_at, told_at)
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, array_to_tsvector(lexemes) || stems(rest),
-       speaker, asks, rule, telling, occurred_at, recorded_at
+       speaker, asks, rule, directs AND vouched_at IS NULL, telling, occurred_at, recorded_at
 FROM new
 ON CONFLICT (id) DO NOTHING
 
@@ -47,13 +48,14 @@ WITH given AS MATERIALIZED (
     SELECT * FROM ROWS FROM (
         unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
         json_to_recordset(%(rows)s) AS (
-            lexemes text[], rest text, speaker text, asks boolean, rule boolean, telling real, names text[])
-    ) AS given (id, vector, lexemes, rest, speaker, asks, rule, telling, names) ORDER BY id
+            lexemes text[], rest text, speaker text, asks boolean, rule boolean, directs boolean, telling real, names text[])
+    ) AS given (id, vector, lexemes, rest, speaker, asks, rule, directs, telling, names) ORDER BY id
 ), live AS MATERIALIZED (
-    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.telling, given.names, m.*
+    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.directs, given.telling,
+           given.names, m.*
     FROM given
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, occurred_at,
-                               recorded_at FROM memory WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
+                               recorded_at, vouched_at FROM memory WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
 ), paid AS (
     -- As they were when the record was read: one that is raised at this moment, because a memory comes back, stays.
     DELETE FROM debt USING debt AS seen
@@ -62,9 +64,10 @@ WITH given AS MATERIALIZED (
       AND debt.revision = seen.revision
 ), words AS (
     INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words, speaker,
-                              asks, rule, telling, said_at, told_at)
+                              asks, rule, directs, telling, said_at, told_at)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-           array_to_tsvector(lexemes) || stems(rest), speaker, asks, rule, telling, occurred_at, recorded_at
+           array_to_tsvector(lexemes) || stems(rest), speaker, asks, rule, directs AND vouched_at IS NULL, telling,
+           occurred_at, recorded_at
     FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
     ON CONFLICT (id) DO NOTHING
 ), named AS (
@@ -102,6 +105,7 @@ WITH held AS MATERIALIZED (
     WHERE %(vector)s::public.halfvec IS NOT NULL AND (SELECT count(*) FROM walked) < %(k)s::integer
 ), likest AS (
     SELECT * FROM walked WHERE (SELECT count(*) FROM walked) >= %(k)s::integer UNION ALL SELECT * FROM looked
+    {rules}
 )
 SELECT held.size, near.*, words.*
 FROM held CROSS JOIN (SELECT array_agg(id) AS likest, array_agg(likeness) AS likeness FROM likest) AS near
@@ -109,6 +113,19 @@ CROSS JOIN LATERAL find_words(
     %(terms)s::text[], %(queries)s::text[], %(frequencies)s::integer[], held.size, %(kinds)s::text[],
     %(exact_below)s::integer, %(cap)s::integer, %(enough)s::integer, %(bound)s::integer, %(bonus)s::float8,
     %(k)s::integer) AS words
+
+-- told_by_user: What a user says again speaks for itself, whoever said it first.
+UPDATE memory_words AS held SET directs = false, rule = given.rule
+FROM unnest(%(ids)s::uuid[], %(rules)s::boolean[]) AS given (id, rule)
+WHERE held.id = given.id AND (held.directs OR held.rule IS DISTINCT FROM given.rule)
+
+-- likest_rules: Of rules the likest are among them, however many others are liker.
+UNION (
+    SELECT v.id, 1 - (v.embedding <=> %(vector)s::public.halfvec) AS likeness
+    FROM unnest(rules_told(%(kinds)s::text[], %(most_rules)s::integer)) AS told (id) JOIN {table} AS v ON v.id = told.id
+    WHERE %(vector)s::public.halfvec IS NOT NULL
+    ORDER BY v.embedding <=> %(vector)s::public.halfvec LIMIT %(first_rules)s::integer
+)
 
 -- unindex: No words and no vectors of any model.
 SELECT unindex(%(ids)s::uuid[])

@@ -275,7 +275,16 @@ SELECT live.id FROM memory AS live JOIN memory AS this USING (tenant, content_ke
 WHERE this.id = %(id)s AND live.id <> this.id AND live.status = 'live' AND live.kind NOT IN ('fact', 'decision')
 
 -- release_memory: Out of quarantine, trusted enough to be found.
-UPDATE memory SET status = 'live', trust = greatest(trust, %(trust)s), confirmed_at = %(now)s WHERE id = %(id)s
+UPDATE memory SET status = 'live', trust = greatest(trust, %(trust)s), confirmed_at = %(now)s, vouched_at = %(now)s
+WHERE id = %(id)s
+
+-- vouch: What somebody else's words tell others to do counts for what it says from now on; the id, the first time.
+WITH vouched AS (
+    UPDATE memory SET vouched_at = %(now)s WHERE id = %(id)s AND source IN ('tool', 'web') AND vouched_at IS NULL RETURNING id
+), counts AS (
+    UPDATE memory_words SET directs = false FROM vouched WHERE memory_words.id = vouched.id AND memory_words.directs
+)
+SELECT id FROM vouched
 
 -- owe: A layer is owed these memories.
 SELECT owe(%(ids)s::uuid[], %(layer)s)

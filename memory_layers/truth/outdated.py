@@ -191,6 +191,11 @@ class Question:
         return log(1 + (len(self.answers) - held + 0.5) / (held + 0.5))
 
 
+def asks_what_to_do(question: str) -> bool:
+    """Whether it asks what to do, or whether one may, rather than for a value: `may I …?`, `what do I answer?`."""
+    return "?" in question and not Question(question).asks
+
+
 def outdated(question: str, answers: Sequence[Answer]) -> dict[UUID, UUID]:
     """Those that tell an old answer → the memory that tells the present one."""
     asked = Question(question, answers)

@@ -2,7 +2,8 @@
 
 A rule is said once and asked for in other words than its own ("may I …?"), so few of its words come again when it is
 needed. What a user said and reads as a rule therefore counts for somewhat more in a ranking, among what is found
-anyway; nothing comes back for being a rule alone. A few words of each language tell, and forms of a sentence: what
+anyway. A question that asks what to do (`outdated.asks_what_to_do`) is compared with the rules by themselves as well,
+and the likest of them are among what is read. A few words of each language tell, and forms of a sentence: what
 people in general do not do, what is needed of any or every one, what comes before something may be done, what holds
 even then. First persons, questions and what happened do not count.
 
@@ -16,6 +17,9 @@ import re
 from ..records import Memory
 from .moods import doubts, mood_of
 from .values import LONGEST, plain
+
+FIRST_RULES = 3
+"""How many rules are among the first that are found, where a question asks what to do."""
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:

