@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,7 +15,6 @@ from importlib.resources import files
 STEM = 5
 """Letters of a stem by which it is looked up; none has fewer."""
 
-_CONTINUED = re.compile(r"\n    ")
 _SIGN = re.compile(r"([^#\n]+?) ::(?: (.*))?")
 _NAME = re.compile(r"([A-Z]+) = (.+)")
 _NAMED = re.compile(r"%([A-Z]+)%")
@@ -42,7 +41,7 @@ def parsed(text: str) -> Table:
     named: dict[str, str] = {}
     words: dict[str, frozenset[str]] = {}
     behind: defaultdict[str, list[str]] = defaultdict(list)
-    for line in _CONTINUED.sub("", text).splitlines():
+    for line in _lines(text):
         if sign := _SIGN.fullmatch(line):
             pattern = _NAMED.sub(lambda name: named[name[1]], sign[2] or "")
             for word in sign[1].split():
@@ -60,3 +59,16 @@ def parsed(text: str) -> Table:
         else:
             signs[word] = pattern
     return Table(signs=signs, stems=dict(stems), words=words)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The table's lines, continued ones in one; words keep a space between them, a pattern goes on where it stopped."""
+    whole = ""
+    for line in text.splitlines():
+        if line.startswith("    "):
+            within = " = " in whole or ":: " in whole
+            whole += line[4:] if within else f" {line[4:]}"
+            continue
+        yield whole
+        whole = line
+    yield whole

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from .directive_signs import STEM, table
 from .instructions import readings
-from .truth.rules import is_rule
+from .truth.rules import forbids
 
 _BOUNDARY = re.compile(r"\\+[nrt]|[^\w' /@%&$+-]+|(?<!\w)['/-]|['/-](?!\w)|¶")
 _GAPS = re.compile(r" *\n[ \n]*|_| {2,}")
@@ -33,6 +34,12 @@ _STATES = frozenset(("is", "was", "are", "were", "e", "foi", "foram", "era", "ha
 """Behind what names something."""
 _LIGHT = frozenset(("a", "an", "no", "me", "that", "how", "where", "what"))
 """What begins an object, and other things as often."""
+_HARD = {"c": "qu", "g": "gu"}
+_CHANGES = re.compile(
+    r"\n[^\n]{0,30}\n?[^\n]{0,30}?\b(?:commit [0-9a-f]{6,40}\b|change ?log|release notes?|novidades|merged?\b"
+    r"|(?:version|release|versao|v) ?\d|(?:feat|fix|chore|docs|refactor|perf|build|ci|test|style)(?: \w+)?\n)"
+)
+"""How news of a program begin, or what was done to it."""
 _LEADS = 3
 _SEEN = 8
 """Words of a clause that are looked at for an order."""
@@ -40,11 +47,11 @@ _SEEN = 8
 
 def directs(text: str) -> bool:
     """Whether a text tells others what to do."""
-    return any(_tells(reading) for reading in readings(text)) or is_rule(text)
+    return any(_tells(reading) for reading in readings(text)) or forbids(text)
 
 
 def _tells(reading: str) -> bool:
-    flat = _GAPS.sub(_gap, _BOUNDARY.sub("\n", reading)).strip()
+    flat = "\n" + _GAPS.sub(_gap, _BOUNDARY.sub("\n", reading)).strip()
     signs, stems = table().signs, table().stems
     for match in _WORD.finditer(flat):
         word, end = match[0], match.end()
@@ -54,35 +61,42 @@ def _tells(reading: str) -> bool:
         for stem, sign in stems.get(word[:STEM], ()):
             if word.startswith(stem) and sign.match(flat, end):
                 return True
-    return any(_orders(clause) for clause in _clauses(flat))
+    changes = _CHANGES.match(flat) is not None
+    return any(_orders(clause, changes=changes) for clause in _clauses(flat))
 
 
 def _gap(match: re.Match[str]) -> str:
     return "\n" if "\n" in match[0] else " "
 
 
-def _clauses(flat: str) -> Iterator[list[str]]:
-    """How each begins."""
+def _clauses(flat: str) -> Iterator[Sequence[str]]:
+    """The words with which each begins."""
     for match in _CLAUSE.finditer(flat):
         clause = match[0].split(None, _SEEN)[:_SEEN]
         if len(clause) > 1:
             yield clause
 
 
-def _orders(clause: Sequence[str]) -> bool:
-    """Whether it opens as an order does."""
-    leads = table().words["leads"]
-    start = 0
-    while start < min(_LEADS, len(clause) - 2) and clause[start] in leads:
+def _orders(clause: Sequence[str], *, changes: bool) -> bool:
+    """Whether it opens as an order does, and not only as the `changes` to a program are told."""
+    words = table().words
+    start, last = 0, len(clause) - 2
+    while start < min(_LEADS, last) and clause[start] in words["leads"]:
         start += 1
     first, second = clause[start], clause[start + 1]
-    return second not in _STATES and (_english(first, second) or _portuguese(first, second, clause))
+    if second in _STATES or (changes and first in words["changes"]):
+        return False
+    english, portuguese = _english(first, second, led=start > 0), _portuguese(first, second)
+    if not (english or portuguese):
+        return False
+    foreign = sum((word in words["portuguese"]) - (word in words["english"]) for word in clause)
+    return (english and foreign <= 0) or (portuguese and foreign >= 0)
 
 
-def _english(first: str, second: str) -> bool:
+def _english(first: str, second: str, *, led: bool) -> bool:
     words = table().words
     known = first in words["english_orders"]
-    if known and first not in words["english_nouns"]:
+    if known and (led or first not in words["english_nouns"]):
         return True
     if second not in words["english_objects"] or first in words["english_others"]:
         return False
@@ -91,7 +105,7 @@ def _english(first: str, second: str) -> bool:
     return known or second not in _LIGHT
 
 
-def _portuguese(first: str, second: str, clause: Sequence[str]) -> bool:
+def _portuguese(first: str, second: str) -> bool:
     words = table().words
     if "-" in first and _CLITIC.match(first) and not _LOCATED.match(first):
         return True
@@ -100,12 +114,27 @@ def _portuguese(first: str, second: str, clause: Sequence[str]) -> bool:
         return single not in words["portuguese_nouns"] or second in words["portuguese_objects"]
     if first in words["portuguese_familiar"]:
         return second in words["portuguese_behind"]
-    if len(first) > 3 and first.endswith(("ar", "er", "ir")) and first not in words["portuguese_others"]:
-        return second in words["portuguese_behind"] or not words["portuguese"].isdisjoint(clause)
+    if first.endswith(("ar", "er", "ir")):
+        return _asked(first) or (
+            len(first) > 3 and first not in words["portuguese_others"] and second in words["portuguese_behind"]
+        )
     return (
         len(single) > 3
-        and single.endswith("e")
+        and single[-1] == "e"
         and second in words["portuguese_objects"]
-        and not single.endswith(tuple(words["portuguese_ends"]))
+        and not single.endswith(_portuguese_ends())
         and first not in words["english_others"]
     )
+
+
+def _asked(infinitive: str) -> bool:
+    """Whether it is one of the verbs that are asked for as a rule."""
+    stem, orders = infinitive[:-2], table().words["portuguese_orders"]
+    if infinitive[-2] != "a":
+        return f"{stem}a" in orders
+    return f"{stem}e" in orders or (stem[-1:] in ("c", "g") and f"{stem[:-1]}{_HARD[stem[-1]]}e" in orders)
+
+
+@cache
+def _portuguese_ends() -> tuple[str, ...]:
+    return tuple(table().words["portuguese_ends"])
