@@ -21,10 +21,9 @@ from functools import cache
 
 from .directive_signs import STEM, table
 from .instructions import readings
-from .truth.rules import forbids
 
-_BOUNDARY = re.compile(r"\\+[nrt]|[^\w' /@%&$+-]+|(?<!\w)['/-]|['/-](?!\w)|¶")
-_GAPS = re.compile(r" *\n[ \n]*|_| {2,}")
+_BOUNDARY = re.compile(r"\\{1,8}[nrt]?|[^\w' /@%&$+\\-]+|(?<!\w)['/-]|['/-](?!\w)")
+_GAPS = re.compile(r" ?\n[ \n]*|_| {2,}")
 _WORD = re.compile(r"[a-z][a-z0-9'-]*")
 _CLAUSE = re.compile(r"[^\n]+")
 _CLITIC = re.compile(r"[a-z]+(?:e|em|a|am|[aei]r)-(?:se|lhes?|os?|as?|me|nos)\b|[a-z]+[aei]-l[oa]s?\b")
@@ -36,10 +35,12 @@ _LIGHT = frozenset(("a", "an", "no", "me", "that", "how", "where", "what"))
 """What begins an object, and other things as often."""
 _HARD = {"c": "qu", "g": "gu"}
 _CHANGES = re.compile(
-    r"\n[^\n]{0,30}\n?[^\n]{0,30}?\b(?:commit [0-9a-f]{6,40}\b|change ?log|release notes?|novidades|merged?\b"
-    r"|(?:version|release|versao|v) ?\d|(?:feat|fix|chore|docs|refactor|perf|build|ci|test|style)(?: \w+)?\n)"
+    r"\b(?:commit [0-9a-f]{6}|change ?log|release notes?|novidades|merged?\b|(?:version|release|versao|v) ?\d"
+    r"|(?:feat|fix|chore|docs|refactor|perf|build|ci|test|style)(?: \w+)?\n)"
 )
 """How news of a program begin, or what was done to it."""
+_HEAD = 80
+"""Signs within which they do."""
 _LEADS = 3
 _SEEN = 8
 """Words of a clause that are looked at for an order."""
@@ -47,7 +48,7 @@ _SEEN = 8
 
 def directs(text: str) -> bool:
     """Whether a text tells others what to do."""
-    return any(_tells(reading) for reading in readings(text)) or forbids(text)
+    return any(_tells(reading) for reading in readings(text))
 
 
 def _tells(reading: str) -> bool:
@@ -61,8 +62,10 @@ def _tells(reading: str) -> bool:
         for stem, sign in stems.get(word[:STEM], ()):
             if word.startswith(stem) and sign.match(flat, end):
                 return True
-    changes = _CHANGES.match(flat) is not None
-    return any(_orders(clause, changes=changes) for clause in _clauses(flat))
+    orders = list(filter(None, map(_order, _clauses(flat))))
+    if orders and _CHANGES.search(flat, 0, _HEAD):
+        return not table().words["changes"].issuperset(orders)
+    return bool(orders)
 
 
 def _gap(match: re.Match[str]) -> str:
@@ -77,20 +80,20 @@ def _clauses(flat: str) -> Iterator[Sequence[str]]:
             yield clause
 
 
-def _orders(clause: Sequence[str], *, changes: bool) -> bool:
-    """Whether it opens as an order does, and not only as the `changes` to a program are told."""
+def _order(clause: Sequence[str]) -> str | None:
+    """The verb of the order that a clause opens with, if it does."""
     words = table().words
     start, last = 0, len(clause) - 2
     while start < min(_LEADS, last) and clause[start] in words["leads"]:
         start += 1
     first, second = clause[start], clause[start + 1]
-    if second in _STATES or (changes and first in words["changes"]):
-        return False
+    if second in _STATES:
+        return None
     english, portuguese = _english(first, second, led=start > 0), _portuguese(first, second)
     if not (english or portuguese):
-        return False
+        return None
     foreign = sum((word in words["portuguese"]) - (word in words["english"]) for word in clause)
-    return (english and foreign <= 0) or (portuguese and foreign >= 0)
+    return first if (english and foreign <= 0) or (portuguese and foreign >= 0) else None
 
 
 def _english(first: str, second: str, *, led: bool) -> bool:
@@ -113,7 +116,7 @@ def _portuguese(first: str, second: str) -> bool:
     if single in words["portuguese_orders"]:
         return single not in words["portuguese_nouns"] or second in words["portuguese_objects"]
     if first in words["portuguese_familiar"]:
-        return second in words["portuguese_behind"]
+        return second in words["portuguese_behind"] and second[0] != "d"
     if first.endswith(("ar", "er", "ir")):
         return _asked(first) or (
             len(first) > 3 and first not in words["portuguese_others"] and second in words["portuguese_behind"]

@@ -58,6 +58,8 @@ _URL_SAFE = str.maketrans("-_", "+/")
 _BACKWARDS = ("snoitcurtsni", "tpmorp", "seocurtsni", "sezirterid")
 _WORD = re.compile(r"[\w-]+")
 _BESIDE = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
+_INSIDE = re.compile(r"[a-z][013457@$]{1,3}[a-z]")
+"""As a word is disguised, and no unit or version is written."""
 _MIXED = re.compile(r"(?<![\w@$])(?=[\w@$]{0,30}[a-z])(?=[\w@$]{0,30}[013457@$])[a-z013457@$]{2,30}")
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _LOOKALIKE = str.maketrans("аеорсухіјѕԁһԛԝαεοριυνκτ", "aeopcyxijsdhqwaeopiuvkt")
@@ -84,7 +86,7 @@ def readings(text: str) -> Iterator[str]:
     """The ways in which a text may be read, folded, what is not seen among them; "¶" where a line ended."""
     shown, hidden = _apart(text)
     for part in (shown, *hidden):
-        yield from _views(_plain(part))
+        yield from _views(_plain(part), _INSIDE)
 
 
 @lru_cache(maxsize=1024)
@@ -166,7 +168,7 @@ def _plain(text: str) -> str:
     return folded(text.replace("\n", " ¶ "))
 
 
-def _views(plain: str) -> Iterator[str]:
+def _views(plain: str, disguised: re.Pattern[str] = _BESIDE) -> Iterator[str]:
     """The text, and as it reads when disguised letters are taken for what they look like."""
     yield plain
     if "¶" in plain:  # a sentence may run over the end of a line
@@ -175,7 +177,7 @@ def _views(plain: str) -> Iterator[str]:
         latin = _WORD.sub(_latin, plain)
         if latin != plain:
             yield latin
-    if _BESIDE.search(plain):
+    if disguised.search(plain):
         yield _MIXED.sub(lambda match: match[0].translate(_DIGITS), plain)
     if any(word in plain for word in _BACKWARDS):
         yield plain[::-1]
