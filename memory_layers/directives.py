@@ -22,7 +22,7 @@ from functools import cache
 from .directive_signs import STEM, table
 from .instructions import readings
 
-_BOUNDARY = re.compile(r"\\{1,8}[nrt]?|[^\w' /@%&$+\\-]+|(?<!\w)['/-]|['/-](?!\w)")
+_BOUNDARY = re.compile(r"\\{1,8}[nrt]?|[^\w' /@%&$+\\-]+|(?<!\w)['-]|['/-](?!\w)")
 _GAPS = re.compile(r" ?\n[ \n]*|_| {2,}")
 _WORD = re.compile(r"[a-z][a-z0-9'-]*")
 _CLAUSE = re.compile(r"[^\n]+")
