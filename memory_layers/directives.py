@@ -87,6 +87,8 @@ def _order(clause: Sequence[str]) -> str | None:
     while start < min(_LEADS, last) and clause[start] in words["leads"]:
         start += 1
     first, second = clause[start], clause[start + 1]
+    if "-" in first and _CLITIC.match(first) and not _LOCATED.match(first):
+        return first
     if second in _STATES:
         return None
     english, portuguese = _english(first, second, led=start > 0), _portuguese(first, second)
@@ -110,8 +112,6 @@ def _english(first: str, second: str, *, led: bool) -> bool:
 
 def _portuguese(first: str, second: str) -> bool:
     words = table().words
-    if "-" in first and _CLITIC.match(first) and not _LOCATED.match(first):
-        return True
     single = first.removesuffix("m")
     if single in words["portuguese_orders"]:
         return single not in words["portuguese_nouns"] or second in words["portuguese_objects"]
