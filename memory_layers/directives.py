@@ -26,6 +26,7 @@ _BOUNDARY = re.compile(r"\\{1,8}[nrt]?|[^\w' /@%&$+\\-]+|(?<!\w)['-]|['/-](?!\w)
 _GAPS = re.compile(r" ?\n[ \n]*|_| {2,}")
 _WORD = re.compile(r"[a-z][a-z0-9'-]*")
 _CLAUSE = re.compile(r"[^\n]+")
+_AND = re.compile(r" (?:and|then|but|or|e|mas|depois|ou) ([^\n ]+) ([^\n ]+)")
 _CLITIC = re.compile(r"[a-z]+(?:e|em|a|am|[aei]r)-(?:se|lhes?|os?|as?|me|nos)\b|[a-z]+[aei]-l[oa]s?\b")
 _LOCATED = re.compile(r"(?:trata|encontra|segue|estima|observa|nota|verifica|refere|localiza|torna)m?-se\b")
 _NOUN_OR_PAST = ("ed", "ing", "ly", "ion", "ions", "ity", "ment", "ness")
@@ -65,7 +66,7 @@ def _tells(reading: str) -> bool:
     orders = list(filter(None, map(_order, _clauses(flat))))
     if orders and _CHANGES.search(flat, 0, _HEAD):
         return not table().words["changes"].issuperset(orders)
-    return bool(orders)
+    return bool(orders) or any(_goes_on(*match.groups()) for match in _AND.finditer(flat))
 
 
 def _gap(match: re.Match[str]) -> str:
@@ -96,6 +97,14 @@ def _order(clause: Sequence[str]) -> str | None:
         return None
     foreign = sum((word in words["portuguese"]) - (word in words["english"]) for word in clause)
     return first if (english and foreign <= 0) or (portuguese and foreign >= 0) else None
+
+
+def _goes_on(first: str, second: str) -> bool:
+    """Whether an order goes on, or begins, within a clause."""
+    words = table().words
+    if first in words["english_orders"]:
+        return second in words["english_objects"] and second not in _LIGHT
+    return first.removesuffix("m") in words["portuguese_orders"] and second in words["portuguese_objects"]
 
 
 def _english(first: str, second: str, *, led: bool) -> bool:
