@@ -84,9 +84,11 @@ def _clauses(flat: str) -> Iterator[Sequence[str]]:
 def _order(clause: Sequence[str]) -> str | None:
     """The verb of the order that a clause opens with, if it does."""
     words = table().words
-    start, last = 0, len(clause) - 2
+    start, last = 0, len(clause) - 1
     while start < min(_LEADS, last) and clause[start] in words["leads"]:
         start += 1
+    if start == last:
+        return clause[last] if _known(clause[last]) else None
     first, second = clause[start], clause[start + 1]
     if "-" in first and _CLITIC.match(first) and not _LOCATED.match(first):
         return first
@@ -97,6 +99,15 @@ def _order(clause: Sequence[str]) -> str | None:
         return None
     foreign = sum((word in words["portuguese"]) - (word in words["english"]) for word in clause)
     return first if (english and foreign <= 0) or (portuguese and foreign >= 0) else None
+
+
+def _known(verb: str) -> bool:
+    words = table().words
+    return (
+        verb in words["english_orders"]
+        or verb.removesuffix("m") in words["portuguese_orders"]
+        or (verb.endswith(("ar", "er", "ir")) and _asked(verb))
+    )
 
 
 def _goes_on(first: str, second: str) -> bool:
