@@ -33,8 +33,8 @@ from .contract import Query, Way
 from .execution import memories
 from .execution.sameness import core, ending, retold
 from .records import Hit, Memory
-from .truth.outdated import asks_what_to_do
-from .truth.rules import FIRST_RULES
+from .truth.outdated import asks_for_conduct, asks_for_value
+from .truth.rules import FIRST_RULES, LIKER
 
 _QUERIES = load_queries(__package__ or "")
 _SIGNS_PER_TOKEN = 4
@@ -58,32 +58,32 @@ class Weights:
     direction; of what a question scores `answer` goes to the turn behind it; `telling` is for a turn that names
     something. `first` and `added` are of a memory that shares a rare name with one of the best: of that one's score,
     and of what it adds. `steepness` is the power to which the share of the question's words is raised, so that one word
-    of four stays little.
-    By `rule` of itself the score of what a user said as a rule is raised, up to the third place. What came from a tool
-    and tells others what to do keeps the share `directing` of its score.
+    of four stays little. By `rule` of itself the score of what a user said as a rule is raised, up to the third place,
+    unless a value is asked for. What came from a tool and tells others what to do keeps the share `directing` of its
+    score.
     """
 
     words: float = 1.0
-    dense: float = 7.5
+    dense: float = 3.5
     graph: float = 0.3
     source: float = 2 / 3
     before: float = 0.5
     behind: float = 0.2
-    second: float = 0.2
+    second: float = 0.25
     answer: float = 0.4
-    asking: float = -0.2
-    speaker: float = 0.4
+    asking: float = -0.1
+    speaker: float = 0.3
     time: float = 0.5
     first: float = 0.5
     added: float = 0.65
     steepness: float = 1.5
-    telling: float = 0.1
+    telling: float = 0.15
     distrust: float = 0.1
     rule: float = 0.5
     directing: float = 0.01
 
-    def factors(self, first_rules: int) -> list[float]:
-        """As `rank_found` takes them; `first_rules` are to be among the first."""
+    def factors(self, question: str) -> list[float]:
+        """As `rank_found` takes them. Who asks for a value is told no rules; who asks what to do, some first."""
         every = (
             self.dense,
             self.words,
@@ -99,9 +99,10 @@ class Weights:
             self.added,
             self.steepness,
             self.telling,
-            self.rule,
-            first_rules,
+            0.0 if asks_for_value(question) else self.rule,
+            FIRST_RULES if asks_for_conduct(question) else 0,
             self.directing,
+            LIKER,
         )
         return [float(one) for one in every]
 
@@ -161,7 +162,7 @@ async def rank(
     when = spans(query.text, now)
     parameters = {
         **of_parts(parts),
-        "factors": weights.factors(FIRST_RULES if asks_what_to_do(query.text) else 0),
+        "factors": weights.factors(query.text),
         "asked": texts(WORD.findall(memories.folded(query.text))),
         "begins": [span.begin for span in when],
         "ends": [span.end for span in when],

@@ -11,23 +11,27 @@ ALTER TABLE memory ADD COLUMN vouched_at timestamptz;
 GRANT UPDATE (vouched_at) ON memory TO lousa_system;
 
 ALTER TABLE memory_words ADD COLUMN directs boolean;  -- tells others what to do, and nobody vouched for it
-GRANT UPDATE (directs, rule) ON memory_words TO lousa_system;
+ALTER TABLE memory_words ADD COLUMN general boolean;  -- a user said how things are in general: may be a rule in other words
+GRANT UPDATE (directs, rule, general) ON memory_words TO lousa_system;
 CREATE INDEX memory_words_directs ON memory_words (tenant) WHERE directs;
+CREATE INDEX memory_words_general ON memory_words (tenant) WHERE general;
 
--- The rules that the caller may see, of these kinds, at most that many.
-CREATE FUNCTION rules_told(kinds text[], most integer) RETURNS uuid[] LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path = lousa, public, pg_temp SET enable_seqscan = off AS $$
-    SELECT array_agg(w.id) FROM (
-        SELECT id FROM memory_words AS w
-        WHERE tenant = current_tenant() AND rule AND (kinds IS NULL OR w.kind = ANY (kinds))
-          AND visible_to(current_agent(), current_session_name(), current_execution(), current_roles(), w.scope, w.owner,
-                         w.session, w.execution, w.readers, w.reader_roles)
-        LIMIT most) AS w
+-- The rules that the caller may see, of these kinds, and what may be rules; at most so many of either.
+CREATE FUNCTION rules_told(kinds text[], most integer) RETURNS TABLE (id uuid, rule boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = lousa, public, pg_temp SET enable_seqscan = off AS $$
+    SELECT w.id, w.rule FROM (
+        (SELECT * FROM memory_words AS w WHERE tenant = current_tenant() AND w.rule LIMIT most)
+        UNION ALL
+        (SELECT * FROM memory_words AS w WHERE tenant = current_tenant() AND general LIMIT most)
+    ) AS w
+    WHERE (kinds IS NULL OR w.kind = ANY (kinds))
+      AND visible_to(current_agent(), current_session_name(), current_execution(), current_roles(), w.scope, w.owner,
+                     w.session, w.execution, w.readers, w.reader_roles)
 $$;
 
 -- The best of what the ways found, as before (0014), and: the likest rules, to a question that asks what to do (`factors`
--- 16 says how many), come third; what directs counts for a share of itself (17).  `via` says in the bit of 8 that it is a
--- rule.
+-- 16 says how many), come third, where what only may be one has to be liker by so much (18); what directs counts for a
+-- share of itself (17).  `via` says in the bit of 8 that it is a rule.
 CREATE OR REPLACE FUNCTION rank_found(
     size integer, likest uuid[], likeness float8[], worded uuid[], shares float8[], matching text[], weights float8[],
     stated uuid[], nearness float8[], asked text[], begins timestamptz[], ends timestamptz[], kinds text[],
@@ -59,6 +63,7 @@ DECLARE
     for_rules CONSTANT float8 := factors[15];
     first_rules CONSTANT float8 := factors[16];
     for_directing CONSTANT float8 := factors[17];
+    liker CONSTANT float8 := factors[18];
     directing CONSTANT boolean := EXISTS (SELECT FROM memory_words WHERE tenant = asker AND directs);
     third float8;
     least float8;
@@ -137,19 +142,23 @@ BEGIN
 
     -- A rule is asked for in other words than its own: it shall be among what is read, and not before what answers.  Where
     -- the question asks what to do, the likest rules come third, whatever else is found.
-    IF directing OR for_rules > 0 AND EXISTS (SELECT FROM memory_words WHERE tenant = asker AND rule) THEN
+    IF directing OR for_rules > 0 AND (
+            EXISTS (SELECT FROM memory_words WHERE tenant = asker AND rule)
+            OR first_rules > 0 AND EXISTS (SELECT FROM memory_words WHERE tenant = asker AND general)) THEN
         SELECT min(total) INTO third FROM (SELECT total FROM unnest(sums) AS one (total) ORDER BY total DESC LIMIT 3) AS best;
         SELECT array_agg(one.id), array_agg(one.near), array_agg(CASE
                    WHEN one.directs THEN one.total * for_directing
-                   WHEN NOT one.rule OR one.total >= third THEN one.total
+                   WHEN NOT (one.rule OR one.general) OR one.total >= third THEN one.total
                    WHEN one.place <= first_rules THEN third + 1e-6 * (first_rules - one.place + 1)
+                   WHEN NOT one.rule THEN one.total
                    ELSE least(one.total * (1 + for_rules), third) END),
                array_agg(one.via + CASE WHEN one.rule THEN 8 ELSE 0 END)
         INTO pool, near, sums, vias
         FROM (
-            SELECT one.*, coalesce(w.rule, false) AS rule, coalesce(w.directs, false) AS directs,
-                   row_number() OVER (PARTITION BY w.rule
-                                      ORDER BY one.total - one.near + for_likeness * coalesce(l.score, 0) DESC, one.id) AS place
+            SELECT one.*, coalesce(w.rule, false) AS rule, coalesce(w.general, false) AS general,
+                   coalesce(w.directs, false) AS directs,
+                   row_number() OVER (PARTITION BY w.rule OR w.general
+                                      ORDER BY coalesce(l.score, 0) + CASE WHEN w.rule THEN liker ELSE 0 END DESC, one.id) AS place
             FROM unnest(pool, near, sums, vias) AS one (id, near, total, via)
             LEFT JOIN memory_words AS w ON w.id = one.id
             LEFT JOIN unnest(likest, likeness) AS l (id, score) ON l.id = one.id

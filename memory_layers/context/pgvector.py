@@ -31,8 +31,8 @@ from ..directives import directs
 from ..embedding import Embedder
 from ..execution.memories import folded
 from ..records import Json, Memory
-from ..truth.outdated import asks_what_to_do
-from ..truth.rules import FIRST_RULES, told_as_rule
+from ..truth.outdated import asks_for_conduct
+from ..truth.rules import FIRST_RULES, LIKER, told_as_rule, told_in_general
 from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
@@ -54,8 +54,8 @@ _CAP = 2_000
 _ENOUGH = 100
 _BOUND = 400
 _IDENTIFIER_BONUS = 1.0
-_MOST_RULES = 1_000
-"""Rules that a question is compared with by themselves."""
+_MOST_RULES = 500
+"""Rules, and texts that may be some, that a question is compared with by themselves."""
 _REPORTERS = ("tool", "web")
 """Sources that tell what is, and nobody what to do."""
 _FRESH = 60.0
@@ -86,8 +86,12 @@ class ContextLayer(InSpace):
 
     async def told_by_user(self, connection: Connection, memories: Mapping[UUID, Memory]) -> None:
         """A user said again what is kept under these ids, so it counts for what it says."""
-        rules = [told_as_rule(memory) for memory in memories.values()]
-        await connection.execute(QUERIES["told_by_user"], {"ids": [*memories], "rules": rules})
+        parameters = {
+            "ids": [*memories],
+            "rules": [told_as_rule(memory) for memory in memories.values()],
+            "general": [told_in_general(memory) for memory in memories.values()],
+        }
+        await connection.execute(QUERIES["told_by_user"], parameters)
 
     async def learn(self, tenant: str) -> None:
         """Ask for the stems of what came up more than once, so that indexing it again costs less."""
@@ -153,6 +157,7 @@ class ContextLayer(InSpace):
                     "rest": rest,
                     "speaker": speaker,
                     "rule": told_as_rule(memory),
+                    "general": told_in_general(memory),
                     "directs": memory.source in _REPORTERS and directs(memory.text),
                     "asks": None if speaker is None else asks(memory.text),
                     "telling": None if speaker is None else telling(memory.text, speaker),
@@ -244,8 +249,9 @@ class ContextLayer(InSpace):
             "bonus": _IDENTIFIER_BONUS,
             "most_rules": _MOST_RULES,
             "first_rules": FIRST_RULES,
+            "liker": LIKER,
         }
         columns = (*WAYS["dense"], *WAYS["words"], *OF_WORDS)
-        rules = self._query("likest_rules") if asks_what_to_do(query.text) else ""
+        rules = self._query("likest_rules") if asks_for_conduct(query.text) else ""
         select = self._query("find").replace("{rules}", rules)
         return Part(select, parameters, columns, ("size", "queries", "frequencies"), learn)

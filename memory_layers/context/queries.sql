@@ -1,10 +1,11 @@
 -- index_words: Words and names of memories that are live in the record and have none; of each the lexemes that are known,
 -- and the rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
 WITH new AS MATERIALIZED (
-    SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.directs, given.telling, given.names,
+    SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.general, given.directs,
+           given.telling, given.names,
            given.ends, given.sources
     FROM json_to_recordset(%(rows)s) AS given (
-        id uuid, lexemes text[], rest text, speaker text, asks boolean, rule boolean, directs boolean, telling real,
+        id uuid, lexemes text[], rest text, speaker text, asks boolean, rule boolean, general boolean, directs boolean, telling real,
         names text[], ends text[], sources uuid[])
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
                                occurred_at, recorded_at, vouched_at FROM memory
@@ -18,9 +19,9 @@ WITH new AS MATERIALIZED (
     ON CONFLICT DO NOTHING
 )
 INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words,
-                          speaker, asks, rule, directs, telling, said_at, told_at)
+                          speaker, asks, rule, general, directs, telling, said_at, told_at)
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, array_to_tsvector(lexemes) || stems(rest),
-       speaker, asks, rule, directs AND vouched_at IS NULL, telling, occurred_at, recorded_at
+       speaker, asks, rule, general, directs AND vouched_at IS NULL, telling, occurred_at, recorded_at
 FROM new
 ON CONFLICT (id) DO NOTHING
 
@@ -48,10 +49,10 @@ WITH given AS MATERIALIZED (
     SELECT * FROM ROWS FROM (
         unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
         json_to_recordset(%(rows)s) AS (
-            lexemes text[], rest text, speaker text, asks boolean, rule boolean, directs boolean, telling real, names text[])
-    ) AS given (id, vector, lexemes, rest, speaker, asks, rule, directs, telling, names) ORDER BY id
+            lexemes text[], rest text, speaker text, asks boolean, rule boolean, general boolean, directs boolean, telling real, names text[])
+    ) AS given (id, vector, lexemes, rest, speaker, asks, rule, general, directs, telling, names) ORDER BY id
 ), live AS MATERIALIZED (
-    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.directs, given.telling,
+    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.general, given.directs, given.telling,
            given.names, m.*
     FROM given
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, occurred_at,
@@ -64,9 +65,9 @@ WITH given AS MATERIALIZED (
       AND debt.revision = seen.revision
 ), words AS (
     INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words, speaker,
-                              asks, rule, directs, telling, said_at, told_at)
+                              asks, rule, general, directs, telling, said_at, told_at)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-           array_to_tsvector(lexemes) || stems(rest), speaker, asks, rule, directs AND vouched_at IS NULL, telling,
+           array_to_tsvector(lexemes) || stems(rest), speaker, asks, rule, general, directs AND vouched_at IS NULL, telling,
            occurred_at, recorded_at
     FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
     ON CONFLICT (id) DO NOTHING
@@ -115,16 +116,17 @@ CROSS JOIN LATERAL find_words(
     %(k)s::integer) AS words
 
 -- told_by_user: What a user says again speaks for itself, whoever said it first.
-UPDATE memory_words AS held SET directs = false, rule = given.rule
-FROM unnest(%(ids)s::uuid[], %(rules)s::boolean[]) AS given (id, rule)
+UPDATE memory_words AS held SET directs = false, rule = given.rule, general = given.general
+FROM unnest(%(ids)s::uuid[], %(rules)s::boolean[], %(general)s::boolean[]) AS given (id, rule, general)
 WHERE held.id = given.id AND (held.directs OR held.rule IS DISTINCT FROM given.rule)
 
 -- likest_rules: Of rules the likest are among them, however many others are liker.
 UNION (
     SELECT v.id, 1 - (v.embedding <=> %(vector)s::public.halfvec) AS likeness
-    FROM unnest(rules_told(%(kinds)s::text[], %(most_rules)s::integer)) AS told (id) JOIN {table} AS v ON v.id = told.id
+    FROM rules_told(%(kinds)s::text[], %(most_rules)s::integer) AS told JOIN {table} AS v ON v.id = told.id
     WHERE %(vector)s::public.halfvec IS NOT NULL
-    ORDER BY v.embedding <=> %(vector)s::public.halfvec LIMIT %(first_rules)s::integer
+    ORDER BY (v.embedding <=> %(vector)s::public.halfvec) - CASE WHEN told.rule THEN %(liker)s::float8 ELSE 0 END
+    LIMIT %(first_rules)s::integer
 )
 
 -- unindex: No words and no vectors of any model.

@@ -47,7 +47,17 @@ _WHICH = re.compile(r"\b(?:what|which|what's|qual|quais)\b|(?:\b(?:em|de|com|por
 _PROCEDURE = re.compile(
     r"\b(?:what|how) (?:do|does|should|can|could|shall|must|may|am|are) (?:i|we)\b(?! (?:call|pay|charge))"
     r"|\bo que (?:(?:eu|a gente|nos) )?(?:faco|fazer|faz|posso|devo|digo|respondo)\b|\bcomo (?:eu|a gente|faco|fazer)\b"
+    r"|\bwhat (?:now|next|then)\b|\bnow what\b|\bfaco o que\b"
 )
+_MAY = re.compile(
+    r"(?:^\W*|[,;:-] ?|\b(?:and|so|but|then|e|ja|entao|mas) )"
+    r"(?:(?:can|could|may|should|must|shall|do|am|are) (?:i|we|they|he|she)\b"
+    r"|(?:eu )?(?:posso|podemos|devo|devemos|pode)\b)"
+)
+_BETWEEN = re.compile(r"(?<=[.!?])(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+(?=\W*[A-ZÀ-Ý0-9])")
+"""Between two sentences; `Ms.` ends none."""
+_SHORT = 4
+"""Words of a question that says nothing of what it is about, as behind a case."""
 _ASKED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (_WHEN, ("time", "date", "weekday", "month", "year", "span")),
     (_MUCH, ("number", "money", "span", "percent", "version", "of")),
@@ -191,9 +201,22 @@ class Question:
         return log(1 + (len(self.answers) - held + 0.5) / (held + 0.5))
 
 
-def asks_what_to_do(question: str) -> bool:
-    """Whether it asks what to do, or whether one may, rather than for a value: `may I …?`, `what do I answer?`."""
-    return "?" in question and not Question(question).asks
+def asks_for_conduct(question: str) -> bool:
+    """Whether it asks what to do, or whether one may: `may I …?`, `what do I answer?`, or, of a case, `… Ship it?`."""
+    sentences = _BETWEEN.split(question.strip())
+    return any("?" in one and _is_about_conduct(one, alone=len(sentences) == 1) for one in sentences)
+
+
+def _is_about_conduct(sentence: str, *, alone: bool) -> bool:
+    flat = plain(sentence)
+    if _MAY.search(flat) or _PROCEDURE.search(flat):
+        return True
+    return not (alone and len(flat.split()) > _SHORT) and not Question(sentence).asks
+
+
+def asks_for_value(question: str) -> bool:
+    """Whether it asks for a value of something, and not what to do."""
+    return bool(Question(question).asks) and not asks_for_conduct(question)
 
 
 def outdated(question: str, answers: Sequence[Answer]) -> dict[UUID, UUID]:

@@ -3,7 +3,8 @@
 A rule is said once and asked for in other words than its own ("may I …?"), so few of its words come again when it is
 needed. What a user said and reads as a rule therefore counts for somewhat more in a ranking, among what is found
 anyway. A question that asks what to do (`outdated.asks_what_to_do`) is compared with the rules by themselves as well,
-and the likest of them are among what is read. A few words of each language tell, and forms of a sentence: what
+and the likest of them are among what is read; so are then statements in general, which may be rules in words that
+nothing here knows. A few words of each language tell, and forms of a sentence: what
 people in general do not do, what is needed of any or every one, what comes before something may be done, what holds
 even then. First persons, questions and what happened do not count.
 
@@ -16,10 +17,14 @@ import re
 
 from ..records import Memory
 from .moods import doubts, mood_of
-from .values import LONGEST, plain
+from .values import LONGEST, holds_value, plain
 
+_SHORTEST = 4
+"""Words of a statement."""
 FIRST_RULES = 3
 """How many rules are among the first that are found, where a question asks what to do."""
+LIKER = 0.03
+"""What a cosine must be higher by, for a text that only may be a rule to go before one that is."""
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
@@ -79,7 +84,20 @@ _HABITUAL = _any(
 _FOR_NOW = re.compile(r"\b(?:yet|anymore|any more|at the moment|today|right now|ainda|mais|hoje|direito)\b")
 _ONLY = re.compile(r"\b(?:only|so|somente|apenas)\b")
 """Beside which `sai`, `left` and the like tell no event."""
-_FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|my|me|eu|meu|minha|mim)\b")
+_WHOEVER = _any(
+    r"\b(?:nobody|no one|none of us) (?:ever |also )?(?!was\b|is\b|has\b|knows\b|seems\b)[a-z]+s\b",
+    r"\bninguem (?:se |me |nos )?(?!foi\b|era\b|esta\b|sabe\b|parece\b)[a-z]+[ae]\b",
+    r"^\s*quem (?!sabe\b)[a-z]+ [^.;]{3,70}?\b(?:fica sem|nao|so|precisa|tem que|tem de|entra|paga|leva|vai)\b",
+    r"^\s*(?:anyone|whoever|those) (?:who |that )?[a-z]+ [^.;]{3,70}?"
+    r"\b(?:gets?|must|needs?|has to|goes|pays?|waits?)\b",
+    r"\b(?:is|are) (?:free|welcome) to\b|\bno need to (?:ask|check|call|chase|wait|run)\b",
+    r"\bnao (?:precisa\w*|tem que|e preciso) (?:me )?(?:pedir|perguntar|avisar|esperar|autoriza\w+)\b",
+    r"\b(?:whatever|whoever|however) (?:the|they|it|he|she|anyone|anybody)\b",
+    r"\bseja (?:quem|qual|o que|onde|quando) for\b|\bnao importa (?:quem|o que|qual|se|quanto)\b|\bpode ser [oa]\b",
+    r"\bantes de (?:qualquer|tod[ao])\b|\bbefore (?:any|every|each)\b",
+)
+"""What holds of whoever it may be, whatever else once happened: leave as well as duty."""
+_FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|eu)\b")
 
 
 def forbids(text: str) -> bool:
@@ -93,6 +111,8 @@ def is_rule(text: str) -> bool:
     if forbids(text):
         return True
     flat = plain(text[:LONGEST])
+    if any(_holds_whoever(one[0]) for one in _SENTENCE.finditer(flat)):
+        return True
     if not (_NOT_DONE.search(flat) or _HABITUAL.search(flat)):
         return False
     sentences = [one[0] for one in _SENTENCE.finditer(flat)]
@@ -102,17 +122,25 @@ def is_rule(text: str) -> bool:
 def _holds(sentence: str, signs: re.Pattern[str], *moods: str) -> bool:
     """Whether the part of a sentence that a sign stands in says how things are."""
     sign = signs.search(sentence)
-    if sign is None or sentence.rstrip().endswith("?") or _FIRST.search(sentence):
+    if sign is None or sentence.rstrip().endswith("?"):
         return False
     part = _part_of(sentence, sign)
-    if doubts(part.replace("even if", "")) or _FOR_NOW.search(part):
+    if _FIRST.search(part) or doubts(part.replace("even if", "")) or _FOR_NOW.search(part):
         return False
     return mood_of("", part.replace("even if", ""), part) in ("state", "change", *moods)
 
 
+def _holds_whoever(sentence: str) -> bool:
+    sign = _WHOEVER.search(sentence)
+    if sign is None or sentence.rstrip().endswith("?"):
+        return False
+    part = _part_of(sentence, sign)
+    return not (_FIRST.search(part) or doubts(part) or _FOR_NOW.search(part))
+
+
 def _is_one(sentence: str, signs: re.Pattern[str]) -> bool:
     sign = signs.search(sentence)
-    if sign is None or _FIRST.search(sentence):
+    if sign is None or _FIRST.search(_part_of(sentence, sign)):
         return False
     # What happened once may stand beside the rule as its reason.
     moods = {mood_of("", text, text) for text in (sentence, _part_of(sentence, sign))}
@@ -123,6 +151,29 @@ def _part_of(sentence: str, sign: re.Match[str]) -> str:
     return next((one[0] for one in _PART.finditer(sentence) if one.end() >= sign.end()), sentence)
 
 
+def is_general(text: str) -> bool:
+    """Whether some sentence says how things are in general, and no value with it: it may be a rule in other words."""
+    if holds_value(text):
+        return False
+    sentences = (one[0] for one in _SENTENCE.finditer(plain(text[:LONGEST])))
+    return any(_is_statement(one) for one in sentences)
+
+
+def _is_statement(sentence: str) -> bool:
+    if sentence.rstrip().endswith("?") or _FIRST.search(sentence) or len(sentence.split()) < _SHORTEST:
+        return False
+    return not doubts(sentence) and mood_of("", sentence, sentence) in ("state", "change")
+
+
 def told_as_rule(memory: Memory) -> bool:
     """Whether a user said it, outside of a conversation's turns, and it reads as a rule."""
-    return memory.source == "user" and memory.speaker is None and memory.fact is None and is_rule(memory.text)
+    return _by_user(memory) and is_rule(memory.text)
+
+
+def told_in_general(memory: Memory) -> bool:
+    """Whether a user said it likewise, and it may be a rule in other words."""
+    return _by_user(memory) and not is_rule(memory.text) and is_general(memory.text)
+
+
+def _by_user(memory: Memory) -> bool:
+    return memory.source == "user" and memory.speaker is None and memory.fact is None
