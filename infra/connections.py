@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, DataError, IntegrityError, OperationalError
 from psycopg import Error as PostgresError
@@ -37,6 +37,7 @@ from .identity import Principal
 from .pooler import keeps_statements, stands_before
 from .redis import give_up, open_redis
 from .text import without_password
+from .trip import Parameters, at_once
 
 Connection = AsyncConnection[Any]
 _TRY_EVERY = 1.0
@@ -106,17 +107,12 @@ class Connections:
         async with self._acting(self._pool, pipelined, "lousa_app", *_of(principal)) as connection:
             yield connection
 
-    @asynccontextmanager
-    async def reading(self, principal: Principal) -> AsyncGenerator[Connection]:
-        """One transaction as an agent that only reads, begun in the trip of its first statement and ended in its last.
-
-        Answers that are not awaited within it are there when it has ended.
-        """
-        async with self._connection(self._pool) as connection, connection.pipeline():
-            await connection.execute(_ACT, _names("lousa_app", *_of(principal)))
-            yield connection
-            # The driver's own commit, and its own transaction in a pipeline, wait once more for the server.
-            await connection.execute("COMMIT", prepare=False)
+    async def read(
+        self, principal: Principal, statement: LiteralString, parameters: Parameters
+    ) -> list[dict[str, Any]]:
+        """The rows of one statement, in a transaction of its own as an agent that only reads, in one trip."""
+        async with self._connection(self._pool) as connection:
+            return await at_once(connection, (_ACT, _names("lousa_app", *_of(principal))), (statement, parameters))
 
     @asynccontextmanager
     async def system_transaction(

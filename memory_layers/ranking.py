@@ -11,7 +11,7 @@ what the question names. Equal texts become one hit that carries the others' ids
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
@@ -19,10 +19,6 @@ from itertools import islice
 from typing import Any, LiteralString
 from uuid import UUID
 
-from psycopg import AsyncCursor
-from psycopg.rows import dict_row
-
-from ..infra.connections import Connection
 from ..infra.sql import load_queries
 from .asking import WAYS, Part, composed, learned, texts
 from .asking import parameters as of_parts
@@ -125,19 +121,24 @@ class Ranked:
 
 
 class Ranking:
-    """A ranking under way; in a pipeline, the transaction may end before it is read."""
+    """A ranking that is to be asked for: a statement, its parameters, and how its rows are read."""
 
     def __init__(
-        self, cursor: AsyncCursor[dict[str, Any]], parts: Sequence[Part], told: Sequence[str], most: int
+        self,
+        text: LiteralString,
+        parameters: Mapping[str, object],
+        parts: Sequence[Part],
+        told: Sequence[str],
+        most: int,
     ) -> None:
-        self._cursor = cursor
+        self.statement: LiteralString = text
+        self.parameters = parameters
         self._parts = parts
         self._told = told
         self._most = most
 
-    async def found(self) -> tuple[list[Ranked], bool]:
+    def found(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Ranked], bool]:
         """What the record lets come back of it, best first; whether there may be more."""
-        rows = await self._cursor.fetchall()
         learned(self._parts, tuple(rows[0][name] for name in self._told))
         found = [
             Ranked(row["score"], _VIAS[via := int(row["via"])], memories.read(row), bool(via & _RULE))
@@ -147,8 +148,7 @@ class Ranking:
         return found, rows[-1]["place"] == self._most
 
 
-async def rank(
-    connection: Connection,
+def rank(
     query: Query,
     parts: Sequence[Part],
     weights: Weights,
@@ -157,7 +157,7 @@ async def rank(
     skipped: int,
     most: int,
 ) -> Ranking:
-    """Ask for what comes behind the first `skipped`, at most `most`."""
+    """How to ask for what comes behind the first `skipped`, at most `most`."""
     asked = composed(parts)
     when = spans(query.text, now)
     parameters = {
@@ -175,9 +175,8 @@ async def rank(
         "now": now,
         "as_of": query.as_of,
     }
-    cursor = connection.cursor(binary=True, row_factory=dict_row)
-    await cursor.execute(statement(asked.head, asked.columns, asked.source, asked.told), parameters)
-    return Ranking(cursor, parts, [name for name, _ in asked.told], most)
+    text = statement(asked.head, asked.columns, asked.source, asked.told)
+    return Ranking(text, parameters, parts, [name for name, _ in asked.told], most)
 
 
 @cache

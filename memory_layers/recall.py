@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,6 +62,16 @@ _Answer = TypeVar("_Answer")
 CaughtUp = Callable[[Principal, timedelta], Awaitable[bool]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """How a recall finds: likeness and words, in that space of vectors, and the graph; no vector, no likeness."""
+
+    space: str
+    vector: Vectors | None
+    context: Part
+    graph: Part | Elsewhere
+
+
 class Recaller:
     """The read path over layers 2, 3 and 4."""
 
@@ -91,11 +101,10 @@ class Recaller:
 
     async def recall(self, principal: Principal, query: Query) -> Recall:
         """What is known about `query`, best first, as far as `principal` may see it."""
-        vector, behind = await together(self._vector(query), self._behind(principal, query))
-        space = self._context.space
-        hits, silent = await self._find(principal, query, vector)
-        if self._context.space != space:
-            hits, silent = await self._find(principal, query, vector)
+        behind, ways = await together(self._behind(principal, query), self._ways(principal, query))
+        hits, silent = await self._find(principal, query, ways)
+        if self._context.space != ways.space:
+            hits, silent = await self._find(principal, query, self._ways_for(principal, query, ways.vector))
         if query.touch and hits:
             await self._touch(principal, hits)
         return Recall(hits=hits, silent=silent, behind=behind)
@@ -107,8 +116,17 @@ class Recaller:
             found = await memories.standing(connection, kinds, now=self._clock.now())
         return tuple(hit(Ranked(1.0, (), memory)) for memory in found)
 
+    async def _ways(self, principal: Principal, query: Query) -> _Ways:
+        """What will be asked, made while the journal is waited for."""
+        return self._ways_for(principal, query, await self._vector(query))
+
+    def _ways_for(self, principal: Principal, query: Query, vector: Vectors | None) -> _Ways:
+        space, vector = self._context.space, None if self._context.estranged else vector
+        graph = self._knowledge.part(principal, query)
+        return _Ways(space, vector, self._context.part(principal, query, vector), graph)
+
     async def _vector(self, query: Query) -> Vectors | None:
-        """The question's own, made while the journal is waited for; None where nothing can be compared with it."""
+        """The question's own; None where nothing can be compared with it."""
         if self._context.estranged:
             return None
         await self._in_time("context", self._context.embedder.prepare(), _LOADING)
@@ -126,15 +144,12 @@ class Recaller:
             _LOG.warning("recall: the journal did not answer: %s", type(error).__name__)
             return False
 
-    async def _find(
-        self, principal: Principal, query: Query, vector: Vectors | None
-    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    async def _find(self, principal: Principal, query: Query, ways: _Ways) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         """The hits, and the layers that were silent: everything in one transaction, unless something in it fails."""
-        vector = None if self._context.estranged else vector
+        vector, graph = ways.vector, ways.graph
         deaf = () if vector is not None else (_LAYER["dense"],)
-        graph = self._knowledge.part(principal, query)
         likeness = None if vector is None else self._context.elsewhere(principal, query, vector)
-        parts = [self._context.part(principal, query, vector), *([graph] if isinstance(graph, Part) else [])]
+        parts = [ways.context, *([graph] if isinstance(graph, Part) else [])]
         if likeness is not None or isinstance(graph, Elsewhere):
             hits, silent = await self._find_beside(principal, query, vector, parts, likeness, graph)
             return hits, deaf + silent
@@ -216,7 +231,7 @@ class Recaller:
         return found, {_LAYER[way] for way, answer in answers.items() if answer is None}
 
     async def _ask_alone(self, principal: Principal, *parts: Part) -> dict[str, Any]:
-        async with self._connections.reading(principal) as connection:
+        async with self._connections.transaction(principal, pipelined=True) as connection:
             return await ask(connection, *parts)
 
     async def _in_time(self, name: str, answer: Awaitable[_Answer], within: timedelta | None = None) -> _Answer | None:
@@ -240,11 +255,11 @@ class Recaller:
         skipped, more = 0, True
         hits: list[Hit] = []
         while more and len(hits) < query.k:
-            async with self._connections.reading(principal) as connection:
-                ranking = await rank(connection, query, parts, self._weights, now=now, skipped=skipped, most=step)
-            found, more = await ranking.found()
+            ranking = rank(query, parts, self._weights, now=now, skipped=skipped, most=step)
+            rows = await self._connections.read(principal, ranking.statement, ranking.parameters)
+            found, more = ranking.found(rows)
             checked += [
-                replace(one, score=one.score * self._standing(one, now))
+                Ranked(one.score * self._standing(one, now), one.via, one.memory, one.rule)
                 for one in found
                 if _holds(one.memory, query, now)
             ]

@@ -274,7 +274,7 @@ def read(row: _Row) -> Memory:
         recorded_at=row["recorded_at"],
         expires_at=row["expires_at"],
         sources=tuple(row["sources"]),
-        metadata=row["metadata"],
+        metadata=row["metadata"] or {},  # a recall is spared reading what is empty
         to_confirm=row.get("to_confirm", False),
         confirmed_at=row.get("confirmed_at"),
         told=row.get("told"),

@@ -40,7 +40,7 @@ SELECT id, content_key FROM held
 
 -- fetch_memories: What of some a recall may bring back; row-level security decides who sees it, this what is valid.
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, text, value, fact, category, subject,
-    speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, metadata,
+    speaker, source, trust, status, occurred_at, recorded_at, expires_at, sources, nullif(metadata, '{}') AS metadata,
     confirmed_at, doubted IS NOT DISTINCT FROM confirmed_at AS to_confirm, told,
     coalesce(last_told_at, occurred_at) AS told_at
 FROM memory

@@ -121,12 +121,11 @@ class KnowledgeLayer:
         places = naming.runs(query.text)
         # The longest names first; where each stands is a bit a word, in a number that has a sign.
         runs = [(name, span) for name in naming.in_turn(places) for span in places[name]]
-        now = self._clock.now()
         parameters = {
             "names": texts([name for name, _ in runs]),
             "places": numbers([((1 << span.stop) - (1 << span.start) ^ _SIGN) - _SIGN for _, span in runs]),
-            "now": now,
-            "at": query.as_of or now,
+            "now": self._clock.now(),
+            "as_of": query.as_of,
             "near": NEAR,
             "far": FAR,
             "most": MOST_FACTS,

@@ -77,7 +77,7 @@ ORDER BY f.recorded_at DESC, f.id LIMIT %(most)s
 
 -- find: The facts within two steps of the things that some runs of words name.
 SELECT stated, nearness FROM find_facts(
-    %(names)s::text[], %(places)s::bigint[], %(now)s, %(at)s, %(near)s::float8, %(far)s::float8, %(most)s::integer)
+    %(names)s::text[], %(places)s::bigint[], %(now)s, coalesce(%(as_of)s::timestamptz, %(now)s), %(near)s::float8, %(far)s::float8, %(most)s::integer)
 
 -- missing: Those that state a fact, are not withdrawn, and are not held.
 SELECT m.id FROM memory m

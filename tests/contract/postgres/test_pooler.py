@@ -32,7 +32,7 @@ KEEPING = {
 LEFT_BEHIND = """
 SELECT current_setting('role'), coalesce(current_setting('lousa.tenant', true), ''), current_setting('plan_cache_mode'),
        current_setting('search_path'), current_setting('synchronous_commit'), current_setting('lock_timeout'),
-       (SELECT count(*) FROM pg_prepared_statements WHERE name LIKE '\\_pg3%'),
+       (SELECT count(*) FROM pg_prepared_statements WHERE name LIKE ANY ('{\\\\_pg3%,\\\\_lousa%}')),
        (SELECT count(*) FROM pg_listening_channels()),
        (SELECT count(*) FROM pg_cursors WHERE is_holdable),
        (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()),
