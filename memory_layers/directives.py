@@ -43,6 +43,7 @@ _CHANGES = re.compile(
 _HEAD = 80
 """Signs within which they do."""
 _LEADS = 3
+"""Words that may stand before an order."""
 _SEEN = 8
 """Words of a clause that are looked at for an order."""
 
@@ -102,6 +103,7 @@ def _order(clause: Sequence[str]) -> str | None:
 
 
 def _known(verb: str) -> bool:
+    """Whether it is one that orders, without an object: "just order"."""
     words = table().words
     return (
         verb in words["english_orders"]
