@@ -62,13 +62,13 @@ class Weights:
     words: float = 1.0
     dense: float = 3.5
     graph: float = 0.3
-    source: float = 2 / 3
+    source: float = 0.5
     before: float = 0.5
     behind: float = 0.2
     second: float = 0.25
     answer: float = 0.4
     asking: float = -0.1
-    speaker: float = 0.3
+    speaker: float = 0.33
     time: float = 0.5
     first: float = 0.5
     added: float = 0.65

@@ -24,6 +24,7 @@ MOST_NAMES = 40
 _MOST_PARTS = 20
 _SAYS_ENOUGH = 6
 _LACK = 0.5
+_NEWS = 0.5
 _MONTHS = (
     "January janeiro",
     "February fevereiro",
@@ -69,6 +70,7 @@ _GREETS = re.compile(
     r"|oi|ola|e ai|bom dia|boa (?:tarde|noite)|quanto tempo)\b"
 )
 _NUMBER = re.compile(r"\d")
+_SENTENCES = re.compile(r"[^.!?？…\n]*[.!?？…\n]+|[^.!?？…\n]+")
 _SENTENCE = re.compile(r"(?:^|[.!?:;…\n]['\")\]]*\s+|[“\"(\[])$")
 
 
@@ -106,14 +108,15 @@ def asks(text: str) -> bool:
 
 def telling(text: str, speaker: str) -> float:
     """How much a turn tells, from -1 to 1: up for a number, for a name that is not of who speaks or is spoken to, and
-    for a greeting that is no more than the beginning, because who greets brings news; down for the words that it lacks
-    to say something. `Wow, thanks Ana!` answers no question."""
-    told = _SPOKEN_TO.sub(" ", _unpictured(text))
+    half as much for a greeting that is no more than the beginning, because who greets brings news; down for the words
+    that it lacks to say something. `Wow, thanks Ana!` answers no question, and what a turn asks it does not tell."""
+    told = _SPOKEN_TO.sub(" ", _unasked(_unpictured(text)))
     own = set(WORD.findall(folded(speaker)))
     said = {word for word in WORD.findall(folded(told)) if word not in STOP_WORDS} - own
     lacks = min(1, _LACK * max(0, _SAYS_ENOUGH - len(said)))
-    exact = _NUMBER.search(told) is not None or any(not own.issuperset(name.split(" ")) for name in names(told))
-    return (exact or (not lacks and _GREETS.match(folded(text)) is not None)) - lacks
+    if _NUMBER.search(told) is not None or any(not own.issuperset(name.split(" ")) for name in names(told)):
+        return 1 - lacks
+    return (_NEWS if not lacks and _GREETS.match(folded(text)) is not None else 0) - lacks
 
 
 def names(text: str) -> list[str]:
@@ -140,6 +143,11 @@ def ends(memory: Memory) -> list[str]:
     if memory.fact is None:
         return []
     return [name for end in (memory.fact.subject, memory.fact.object) if (name := _name(end))]
+
+
+def _unasked(text: str) -> str:
+    """A text without its questions."""
+    return " ".join(one for one in _SENTENCES.findall(text) if "?" not in one and "？" not in one)
 
 
 def _unpictured(text: str) -> str:

@@ -122,14 +122,28 @@ def test_a_question_is_told_by_its_end(text: str, does: bool) -> None:
         ("Bruno walked along the old harbour wall until the rain began", 0),
         ("The next boat leaves the harbour at 15:30 from the eastern wall", 1),
         ("Thanks! [image: a photo of Fort Amaral and of the old harbour wall]", -1),
-        ("Oi, Ana! Comprei uma canoa e já desci o rio duas vezes", 1),
-        ("Hey Ana, we bought a canoe and went down the river twice already", 1),
+        ("Oi, Ana! Comprei uma canoa e já desci o rio duas vezes", 0.5),
+        ("Hey Ana, we bought a canoe and went down the river twice already", 0.5),
         ("Hey Ana, how are you?", -1),
         ("", -1),
     ],
 )
 def test_a_turn_tells_more_with_a_name_a_number_or_news_and_less_with_few_words(text: str, tells: float) -> None:
     assert telling(text, "Bruno Reis") == tells
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("We walked along the old harbour wall until the rain began.", "Have you seen Fort Amaral?"),
+        ("Caminhamos pela muralha velha do porto até a chuva começar a cair!", "O barco sai às 15:30?"),
+        ("Lovely.", "Did your sister walk along the old harbour wall until the rain began?!"),
+        ("We walked to Fort Amaral along the old harbour wall until dusk…", "And you？"),
+    ],
+)
+def test_what_a_turn_asks_it_does_not_tell(told: str, asked: str) -> None:
+    assert telling(f"{told} {asked}", "Bruno Reis") == telling(told, "Bruno Reis")
+    assert telling(asked, "Bruno Reis") == -1
 
 
 def test_a_short_turn_that_is_exact_stands_between() -> None:
