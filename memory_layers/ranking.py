@@ -188,7 +188,7 @@ def statement(
 ) -> LiteralString:
     """The whole statement; what is told of the parts stands in the first row alone."""
     once: list[LiteralString] = [_once(name, column) for name, column in told]
-    text = (
+    return (
         _QUERIES["ranked"]
         .replace("{head}", head)
         .replace("{columns}", columns)
@@ -196,9 +196,6 @@ def statement(
         .replace("{told}", "".join(once))
         .replace("{fetched}", memories.RECALLED.replace("{which}", "id = best.id"))
     )
-    # Without indentation and comments it is short enough for the driver to keep what it reads of it.
-    lines: list[LiteralString] = [line.split("--")[0].strip() for line in text.split("\n")]
-    return "\n".join([line for line in lines if line])
 
 
 def _once(name: LiteralString, column: LiteralString) -> LiteralString:

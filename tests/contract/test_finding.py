@@ -6,14 +6,11 @@ import hashlib
 from dataclasses import replace
 from itertools import count, islice
 
-import numpy
 from lousa.infra.identity import Principal
 from lousa.infra.ids import new_id
-from lousa.memory_layers.asking import Part, composed, numbers, texts
+from lousa.memory_layers.asking import numbers, texts
 from lousa.memory_layers.contract import Query
-from lousa.memory_layers.ranking import statement
 from lousa.memory_layers.records import Scope, ScopeKind
-from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from .conftest import Layers
 
@@ -116,16 +113,6 @@ async def test_a_word_too_long_for_the_index_hinders_no_other(layers: Layers, pr
     await layers.keep(principal, layers.memory(principal, text), embed=False)
     assert await layers.texts(principal, "jabuticabas") == [text]
     assert await layers.texts(principal, "quoted it's") == [text]
-
-
-def test_the_driver_keeps_what_it_read_of_a_recalls_statement(layers: Layers, principal: Principal):
-    query = Query(text="jabuticaba")
-    graph = layers.knowledge.part(principal, query)
-    vector = numpy.zeros(layers.context.embedder.dimensions, numpy.float32)
-    assert isinstance(graph, Part)
-    asked = composed([layers.context.part(principal, query, vector), graph])
-    text = statement(asked.head, asked.columns, asked.source, asked.told)
-    assert len(text) <= MAX_CACHED_STATEMENT_LENGTH and "--" not in text
 
 
 async def test_arrays_arrive_as_they_were(layers: Layers, principal: Principal):
