@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, LiteralString
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from psycopg import AsyncConnection, adapt
 from psycopg.errors import error_from_result
@@ -26,6 +26,7 @@ from psycopg.pq import ExecStatus, Format
 
 if TYPE_CHECKING:
     from psycopg.abc import PQGen, Transformer
+    from psycopg.adapt import AdaptersMap
     from psycopg.pq.abc import PGresult
 
 Parameters = Mapping[str, object] | Sequence[object]
@@ -42,6 +43,14 @@ class _Ready:
     values: Sequence[Any]
     types: tuple[int, ...]
     formats: Sequence[Format]
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What values are written and columns read for; held weakly by whoever must not outlive it."""
+
+    adapters: AdaptersMap
+    connection: AsyncConnection[Any]
 
 
 @dataclass(slots=True)
@@ -65,7 +74,8 @@ async def at_once(
     percent that is none has to stay away.
     """
     if (known := _KNOWN.get(connection)) is None:
-        known = _KNOWN[connection] = _Known(adapt.Transformer(connection))
+        context = _Context(connection.adapters, proxy(connection))  # itself, it would be kept for ever
+        known = _KNOWN[connection] = _Known(adapt.Transformer(context))
     ready = [_ready(known.transformer, *each) for each in statements]
     async with connection.lock:
         result = await connection.wait(_trip(connection, known, ready))

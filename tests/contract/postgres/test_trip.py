@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -70,6 +73,16 @@ async def test_statements_are_prepared_once_and_only_where_they_may_be(connectio
     for number in range(3):
         await at_once(connection, ("SELECT %s::integer + 2", (number,)))
     assert await at_once(connection, (PREPARED, ())) == [prepared]
+
+
+async def test_a_connection_that_made_trips_is_forgotten_with_its_last_user(servers: Endpoints):
+    connection = await AsyncConnection.connect(servers.postgres_url, autocommit=True)
+    await at_once(connection, ("SELECT %s::timestamptz AS at, %s::text[] AS words", (datetime.now(UTC), ["a"])))
+    await connection.close()
+    gone = weakref.ref(connection)
+    del connection
+    gc.collect()
+    assert gone() is None
 
 
 async def test_a_trip_that_is_given_up_leaves_the_next_one_its_own_answers(
