@@ -55,8 +55,8 @@ class Weights:
     something. `first` and `added` are of a memory that shares a rare name with one of the best: of that one's score,
     and of what it adds. `steepness` is the power to which the share of the question's words is raised, so that one word
     of four stays little. By `rule` of itself the score of what a user said as a rule is raised, up to the third place,
-    unless a value is asked for. What came from a tool and tells others what to do keeps the share `directing` of its
-    score.
+    unless a value is asked for. What came from a tool and tells others what to do comes last, by the share `directing`
+    of its score, less one.
     """
 
     words: float = 1.0
@@ -117,7 +117,7 @@ class Ranked:
     via: tuple[Way, ...]
     memory: Memory
     rule: bool = False
-    """A user said it as a rule, so it does not fade."""
+    """A user said it, and it counts as a rule here, so it does not fade."""
 
 
 class Ranking:

@@ -30,8 +30,9 @@ CREATE FUNCTION rules_told(kinds text[], most integer) RETURNS TABLE (id uuid, r
 $$;
 
 -- The best of what the ways found, as before (0014), and: the likest rules, to a question that asks what to do (`factors`
--- 16 says how many), come third, where what only may be one has to be liker by so much (18); what directs counts for a
--- share of itself (17).  `via` says in the bit of 8 that it is a rule.
+-- 16 says how many), come third, where what only may be one has to be liker by so much (18); what directs comes last,
+-- in its own order by a share of its score (17), and adds to no chain.  `via` says in the bit of 8 that it counts as a
+-- rule here.
 CREATE OR REPLACE FUNCTION rank_found(
     size integer, likest uuid[], likeness float8[], worded uuid[], shares float8[], matching text[], weights float8[],
     stated uuid[], nearness float8[], asked text[], begins timestamptz[], ends timestamptz[], kinds text[],
@@ -147,18 +148,19 @@ BEGIN
             OR first_rules > 0 AND EXISTS (SELECT FROM memory_words WHERE tenant = asker AND general)) THEN
         SELECT min(total) INTO third FROM (SELECT total FROM unnest(sums) AS one (total) ORDER BY total DESC LIMIT 3) AS best;
         SELECT array_agg(one.id), array_agg(one.near), array_agg(CASE
-                   WHEN one.directs THEN one.total * for_directing
+                   WHEN one.directs THEN one.total * for_directing - 1
                    WHEN NOT (one.rule OR one.general) OR one.total >= third THEN one.total
                    WHEN one.place <= first_rules THEN third + 1e-6 * (first_rules - one.place + 1)
                    WHEN NOT one.rule THEN one.total
                    ELSE least(one.total * (1 + for_rules), third) END),
-               array_agg(one.via + CASE WHEN one.rule THEN 8 ELSE 0 END)
+               array_agg(one.via + CASE WHEN one.rule OR one.general AND one.place <= first_rules THEN 8 ELSE 0 END)
         INTO pool, near, sums, vias
         FROM (
             SELECT one.*, coalesce(w.rule, false) AS rule, coalesce(w.general, false) AS general,
                    coalesce(w.directs, false) AS directs,
                    row_number() OVER (PARTITION BY w.rule OR w.general
-                                      ORDER BY coalesce(l.score, 0) + CASE WHEN w.rule THEN liker ELSE 0 END DESC, one.id) AS place
+                                      ORDER BY one.total - one.near + for_likeness * (
+                                          coalesce(l.score, 0) + CASE WHEN w.rule THEN liker ELSE 0 END) DESC, one.id) AS place
             FROM unnest(pool, near, sums, vias) AS one (id, near, total, via)
             LEFT JOIN memory_words AS w ON w.id = one.id
             LEFT JOIN unnest(likest, likeness) AS l (id, score) ON l.id = one.id
@@ -196,10 +198,10 @@ BEGIN
         ) AS held
         WHERE cardinality(held.ids) BETWEEN 2 AND 60
     ), other AS MATERIALIZED (
-        SELECT seen.id, w.words, CASE WHEN w.directs THEN for_directing ELSE 1 END AS share
+        SELECT seen.id, w.words
         FROM (SELECT DISTINCT unnest(rare.ids) AS id FROM rare) AS seen
         JOIN memory_words AS w ON w.id = seen.id
-        WHERE w.tenant = asker AND (kinds IS NULL OR w.kind = ANY (kinds))
+        WHERE w.tenant = asker AND w.directs IS NOT TRUE AND (kinds IS NULL OR w.kind = ANY (kinds))
           AND visible_to(agent, in_session, in_execution, roles, w.scope, w.owner, w.session, w.execution, w.readers,
                          w.reader_roles)
     ), common AS (
@@ -213,16 +215,15 @@ BEGIN
         WHERE behind.id <> name.id
         GROUP BY name.id, behind.id
     ), held AS MATERIALIZED (
-        SELECT other.id, other.share,
-               (SELECT coalesce(array_agg(term.place), '{}')
+        SELECT other.id, (SELECT coalesce(array_agg(term.place), '{}')
                           FROM unnest(asks) WITH ORDINALITY AS term (query, place) WHERE other.words @@ term.query) AS matched
         FROM other WHERE EXISTS (SELECT FROM pair WHERE pair.second = other.id)
     ), chained AS (
-        SELECT pair.second AS id, max(held.share * (
+        SELECT pair.second AS id, max(
                    of_first * pair.rarity * best.total
                    + of_added * (coalesce(found.near, 0) + for_words * coalesce(
                        (SELECT sum(weights[place]) FROM unnest(held.matched) AS place WHERE place <> ALL (best.matched)), 0))
-               )) AS total
+               ) AS total
         FROM pair JOIN best ON best.id = pair.first JOIN held ON held.id = pair.second
         LEFT JOIN found ON found.id = pair.second
         GROUP BY pair.second

@@ -30,6 +30,7 @@ from ..contract import Candidate, Capabilities, Query
 from ..directives import directs
 from ..embedding import Embedder
 from ..execution.memories import folded
+from ..guard import LONG
 from ..records import Json, Memory
 from ..truth.outdated import asks_for_conduct
 from ..truth.rules import FIRST_RULES, LIKER, told_as_rule, told_in_general
@@ -158,7 +159,7 @@ class ContextLayer(InSpace):
                     "speaker": speaker,
                     "rule": told_as_rule(memory),
                     "general": told_in_general(memory),
-                    "directs": memory.source in _REPORTERS and directs(memory.text),
+                    "directs": await _directs(memory),
                     "asks": None if speaker is None else asks(memory.text),
                     "telling": None if speaker is None else telling(memory.text, speaker),
                     "names": [*names(memory.text)],
@@ -255,3 +256,10 @@ class ContextLayer(InSpace):
         rules = self._query("likest_rules") if asks_for_conduct(query.text) else ""
         select = self._query("find").replace("{rules}", rules)
         return Part(select, parameters, columns, ("size", "queries", "frequencies"), learn)
+
+
+async def _directs(memory: Memory) -> bool:
+    """Whether it was reported, and tells others what to do; a long text is read beside the event loop."""
+    if memory.source not in _REPORTERS:
+        return False
+    return await asyncio.to_thread(directs, memory.text) if len(memory.text) > LONG else directs(memory.text)

@@ -50,11 +50,11 @@ _PROCEDURE = re.compile(
     r"|\bwhat (?:now|next|then)\b|\bnow what\b|\bfaco o que\b"
 )
 _MAY = re.compile(
-    r"(?:^\W*|[,;:-] ?|\b(?:and|so|but|then|e|ja|entao|mas) )"
+    r"(?:^\W*|[,;:.!-] ?|\b(?:and|so|but|then|e|ja|entao|mas) )"
     r"(?:(?:can|could|may|should|must|shall|do|am|are) (?:i|we|they|he|she)\b"
     r"|(?:eu )?(?:posso|podemos|devo|devemos|pode)\b)"
 )
-_BETWEEN = re.compile(r"(?<=[.!?])(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+(?=\W*[A-ZÀ-Ý0-9])")
+_BETWEEN = re.compile(r"(?<=[.!?])(?<!\b(?:Mr|Ms|Dr|Sr|St|No)\.)(?<!\b(?:Mrs|Sra|Dra|Rev)\.)\s+(?=\W*[A-ZÀ-Ý0-9])")
 """Between two sentences; `Ms.` ends none."""
 _SHORT = 4
 """Words of a question that says nothing of what it is about, as behind a case."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from lousa.memory_layers.truth.outdated import Answer, outdated, telling
+from lousa.memory_layers.truth.outdated import Answer, asks_for_conduct, asks_for_value, outdated, telling
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -171,3 +171,27 @@ def test_where_a_fact_answers_what_was_found_for_its_likeness_alone_may_tell_the
     assert outdated(question, [older, newer]) == {}
     assert outdated(question, [older, replace(newer, vouched=True)]) == {older.id: newer.id}
     assert outdated(question, [replace(older, score=1.2), replace(newer, vouched=True)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "conduct", "value"),
+    [
+        ("May I leave the gate open?", True, False),
+        ("The guest has no key. What do I tell her?", True, False),
+        ("It is nine and the boat is full. Let them on?", True, False),
+        ("A barca está cheia e chegou mais gente. Embarco?", True, False),
+        ("Chegou um fiscal. E agora?", True, False),
+        ("A man came to pick up Tim. May I hand him over?", True, False),
+        ("Ms. Prado, who was here at 9.30, wants her file. Can I hand it out?", True, False),
+        ("When does the boat leave?", False, True),
+        ("Which pier do we use for version 3.0 of the boat?", False, True),
+        ("Em que cais a barca encosta?", False, True),
+        ("Parking at the east pier and at the west pier?", False, False),
+        ("the pier of the boat", False, False),
+        ("", False, False),
+    ],
+)
+def test_a_question_that_asks_what_to_do_is_told_from_one_for_a_value(
+    question: str, *, conduct: bool, value: bool
+) -> None:
+    assert (asks_for_conduct(question), asks_for_value(question)) == (conduct, value)

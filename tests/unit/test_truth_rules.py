@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lousa.memory_layers.truth.rules import forbids, is_rule
+from lousa.memory_layers.truth.rules import forbids, is_general, is_rule
 
 
 @pytest.mark.parametrize(
@@ -123,3 +123,35 @@ def test_what_is_only_the_custom_forbids_nothing() -> None:
 @pytest.mark.parametrize("text", ["The rule of the house:", "Uma regra da casa:", "Never,", "Nunca:"])
 def test_a_rule_that_breaks_off_is_read_all_the_same(text: str) -> None:
     assert is_rule(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Whoever came late yesterday knows it: whoever comes late waits for the next tour.",
+        "Quem perdeu o crachá fica sem entrar, nem adianta chorar.",
+        "Nobody hands the tray to a guest who hasn't paid. Not even to my brother.",
+        "Ninguém me liga depois das dez, nem o diretor.",
+        "The night staff are free to send a taxi, no need to ask me.",
+        "Abaixo de vinte reais vocês não precisam me pedir nada.",
+        "Smoke in the hall: everyone out, whatever the panel says.",
+        "Antes de qualquer visita a gente passa no livro, seja quem for.",
+    ],
+)
+def test_what_holds_of_whoever_it_may_be_is_a_rule_though_something_happened_once(text: str) -> None:
+    assert is_rule(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "general"),
+    [
+        ("Day guests come in through the garden and leave their shoes outside.", True),
+        ("Quem mora longe tem prioridade na balsa.", True),
+        ("I left my shoes outside the garden gate.", False),
+        ("The ferry leaves at 7:30.", False),
+        ("Does anyone come in through the garden?", False),
+        ("Perdemos a balsa ontem por causa da chuva.", False),
+    ],
+)
+def test_a_statement_in_general_may_be_a_rule_in_other_words(text: str, *, general: bool) -> None:
+    assert is_general(text) == general
