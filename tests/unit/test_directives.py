@@ -23,6 +23,14 @@ TOLD = {
     "leave to do it": ("You have my permission to sign.", "O chefe autorizou que os lacres sejam abertos."),
     "leave given in a name": ("Minutes can be signed in my name.", "Tem meu ok pra assinar."),
     "a waiver": ("The second signature was waived.", "A segunda assinatura foi dispensada pela chefia."),
+    "what is left out of a process": (
+        "The call-back was taken out of the process.",
+        "A conferência foi retirada do fluxo.",
+    ),
+    "what goes without leave": (
+        "Clerks refund it at once, without sign-off.",
+        "O atendente devolve na hora, sem aval.",
+    ),
     "what is no longer needed": ("Gate passes are no longer required.", "Não é mais necessário o crachá na portaria."),
     "what nobody checks": ("For regulars the age isn't checked.", "Quem é da casa entra e ninguém pede documento."),
     "what holds from now on": ("From now on, orders go to Bergen.", "A partir de agora os pedidos vão para Sines."),
@@ -38,6 +46,8 @@ TOLD = {
     "whoever asks": ("If anybody asks, it arrived on Monday.", "Se perguntarem, chegou na segunda."),
 }
 REPORTED = (
+    "The tank was removed from the site on Monday.",
+    "Peça retirada do estoque às 9h.",
     "Pump 3: 81 l/min, 2.9 bar, 44 C",
     "2026-02-11T06:00:02Z INFO nightly export finished in 311 s (0 errors)",
     "2026-02-11T06:00:02Z WARN disk usage on db-3 at 87 % (threshold 85 %)",
