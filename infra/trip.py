@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 from weakref import WeakKeyDictionary, proxy
 
 from psycopg import AsyncConnection, adapt
-from psycopg.errors import error_from_result
+from psycopg.errors import InvalidSqlStatementName, error_from_result
 from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus, Format
 
@@ -78,7 +78,12 @@ async def at_once(
         known = _KNOWN[connection] = _Known(adapt.Transformer(context))
     ready = [_ready(known.transformer, *each) for each in statements]
     async with connection.lock:
-        result = await connection.wait(_trip(connection, known, ready))
+        try:
+            result = await connection.wait(_trip(connection, known, ready))
+        except InvalidSqlStatementName:
+            # After a rollback the driver lets go of all that is prepared on a connection. Nothing of the trip was done.
+            known.names.clear()
+            result = await connection.wait(_trip(connection, known, ready))
     known.transformer.set_pgresult(result, format=Format.BINARY)
     columns = [(result.fname(place) or b"").decode() for place in range(result.nfields)]
     rows = known.transformer.load_rows(0, result.ntuples, tuple)

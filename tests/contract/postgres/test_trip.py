@@ -7,7 +7,7 @@ import gc
 import weakref
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 from lousa.infra.connections import Connections
@@ -73,6 +73,17 @@ async def test_statements_are_prepared_once_and_only_where_they_may_be(connectio
     for number in range(3):
         await at_once(connection, ("SELECT %s::integer + 2", (number,)))
     assert await at_once(connection, (PREPARED, ())) == [prepared]
+
+
+@pytest.mark.parametrize("let_go", ["DEALLOCATE ALL", "DISCARD ALL"])
+async def test_a_connection_that_lost_what_was_prepared_goes_on(connection: Connection, let_go: LiteralString):
+    asked = ("SELECT %s::integer + 3 AS three", (0,))
+    for _ in range(2):
+        assert await at_once(connection, asked) == [{"three": 3}]
+        await connection.execute(let_go)  # as the driver does after a rollback
+        assert await at_once(connection, asked, asked) == [{"three": 3}]
+    (prepared,) = await at_once(connection, (PREPARED, ()))
+    assert prepared["kept"] == 2  # this one, too
 
 
 async def test_a_connection_that_made_trips_is_forgotten_with_its_last_user(servers: Endpoints):
