@@ -118,7 +118,7 @@ def _trip(connection: AsyncConnection[Any], known: _Known, statements: Sequence[
         pgconn.enter_pipeline_mode()
         for one in statements:
             key = (one.query, one.types)
-            name = known.names.get(key)
+            name = known.names.get(key) or fresh.get(key)
             if name is None and connection.prepare_threshold is not None and len(known.names) < _MOST:
                 # A number is never used twice: it may be known to the server although what came with it failed.
                 name = fresh[key] = b"_lousa_%d" % next(known.numbers)
