@@ -26,6 +26,7 @@ from ..infra.identity import Principal
 from ..infra.ids import derived_id
 from ..infra.sql import load_queries
 from .contract import Capabilities
+from .directives import REPORTERS, directs
 from .echoes import tells
 from .execution import decisions, ledger, memories
 from .guard import beside_the_loop, with_trust
@@ -344,21 +345,28 @@ async def owed(connection: Connection, memory: UUID) -> tuple[str, ...]:
 async def _lowered(connection: Connection, given: Sequence[Memory]) -> list[Memory]:
     """Memories trusted no more than their sources, in order: one may be the source of the next.
 
-    What is drawn from something in quarantine is no better than that, until somebody has confirmed it.
+    What is drawn from something in quarantine is no better than that, until somebody has confirmed it. A fact is acted
+    on at once, so one that is drawn from what a tool tells others to do waits for a person, unless a user states it.
     """
     wanted = {source for memory in given for source in memory.sources}
     if not wanted:
         return list(given)
     cursor = await connection.execute(QUERIES["trust_of"], {"ids": list(wanted), "apart": TRUST["web"]})
-    trusts: dict[UUID, float] = dict(await cursor.fetchall())
+    rows = await cursor.fetchall()
+    trusts: dict[UUID, float] = {row[0]: row[1] for row in rows}
+    directing = {row[0] for row in rows if row[2]}
     lowered: list[Memory] = []
     for memory in given:
         lowest = min((trusts[source] for source in memory.sources if source in trusts), default=memory.trust)
+        if memory.fact is not None and memory.source != "user" and not directing.isdisjoint(memory.sources):
+            lowest = min(lowest, TRUST["web"])
         kept = memory
         if lowest < memory.trust:
             kept = await beside_the_loop(memory, partial(with_trust, memory, lowest, derived=True))
         lowered.append(kept)
         trusts[memory.id] = min(kept.trust, TRUST["web"]) if kept.status == "quarantined" else kept.trust
+        if memory.id in wanted and memory.source in REPORTERS and directs(memory.text):
+            directing.add(memory.id)
     return lowered
 
 

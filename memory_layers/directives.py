@@ -22,6 +22,8 @@ from functools import cache
 from .directive_signs import STEM, table
 from .instructions import readings
 
+REPORTERS = ("tool", "web")
+"""Sources that tell what is, and nobody what to do."""
 _BOUNDARY = re.compile(r"\\{1,8}[nrt]?|[^\w' /@%&$+\\-]+|(?<!\w)['-]|['/-](?!\w)")
 _GAPS = re.compile(r" ?\n[ \n]*|_| {2,}")
 _WORD = re.compile(r"[a-z][a-z0-9'-]*")

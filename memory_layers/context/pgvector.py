@@ -27,7 +27,7 @@ from ...infra.connections import Connection, Connections
 from ...infra.identity import Principal
 from ..asking import OF_WORDS, WAYS, Elsewhere, Found, Part, ask, candidates, numbers, texts, united
 from ..contract import Candidate, Capabilities, Query
-from ..directives import directs
+from ..directives import REPORTERS, directs
 from ..embedding import Embedder
 from ..execution.memories import folded
 from ..guard import LONG
@@ -57,8 +57,6 @@ _BOUND = 400
 _IDENTIFIER_BONUS = 1.0
 _MOST_RULES = 500
 """Rules, and texts that may be some, that a question is compared with by themselves."""
-_REPORTERS = ("tool", "web")
-"""Sources that tell what is, and nobody what to do."""
 _FRESH = 60.0
 _SETTLED = 3_600.0
 _UNKNOWN = -1
@@ -164,7 +162,6 @@ class ContextLayer(InSpace):
                     "telling": None if speaker is None else telling(memory.text, speaker),
                     "names": [*names(memory.text)],
                     "ends": [*ends(memory)],
-                    "sources": [] if memory.fact is None else [str(source) for source in memory.sources],
                 }
             )
         return JsonParameter(rows, dumps=_JSON.encode)
@@ -260,6 +257,6 @@ class ContextLayer(InSpace):
 
 async def _directs(memory: Memory) -> bool:
     """Whether it was reported, and tells others what to do; a long text is read beside the event loop."""
-    if memory.source not in _REPORTERS:
+    if memory.source not in REPORTERS:
         return False
     return await asyncio.to_thread(directs, memory.text) if len(memory.text) > LONG else directs(memory.text)

@@ -2,26 +2,27 @@
 -- and the rest of its text. Row by row: a plan that was made while tables were small would read a tenant's whole record.
 WITH new AS MATERIALIZED (
     SELECT m.*, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.general, given.directs,
-           given.telling, given.names,
-           given.ends, given.sources
+           given.telling, given.names, given.ends
     FROM json_to_recordset(%(rows)s) AS given (
-        id uuid, lexemes text[], rest text, speaker text, asks boolean, rule boolean, general boolean, directs boolean, telling real,
-        names text[], ends text[], sources uuid[])
+        id uuid, lexemes text[], rest text, speaker text, asks boolean, rule boolean, general boolean, directs boolean,
+        telling real, names text[], ends text[])
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-                               occurred_at, recorded_at, vouched_at FROM memory
+                               occurred_at, recorded_at, source, sources, vouched_at FROM memory
                         WHERE id = given.id AND status IN ('live', 'contested') OFFSET 0) AS m
     WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = given.id) = 0
 ), named AS (
     INSERT INTO memory_name (tenant, name, id)
     SELECT tenant, unnest(names), id FROM new
-    UNION SELECT new.tenant, thing, held.id FROM new CROSS JOIN unnest(ends) AS thing CROSS JOIN unnest(sources) AS source
-    CROSS JOIN LATERAL (SELECT id FROM memory_words WHERE id = source OFFSET 0) AS held
+    UNION SELECT new.tenant, thing, held.id FROM new CROSS JOIN unnest(ends) AS thing CROSS JOIN unnest(sources) AS origin
+    CROSS JOIN LATERAL (SELECT id FROM memory_words WHERE id = origin OFFSET 0) AS held
     ON CONFLICT DO NOTHING
 )
 INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words,
                           speaker, asks, rule, general, directs, telling, said_at, told_at)
 SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, array_to_tsvector(lexemes) || stems(rest),
-       speaker, asks, rule, general, directs AND vouched_at IS NULL, telling, occurred_at, recorded_at
+       speaker, asks, rule, general, vouched_at IS NULL AND (directs OR source <> 'user' AND EXISTS (
+           SELECT FROM memory_words AS held WHERE held.id = ANY (new.sources) AND held.directs)),
+       telling, occurred_at, recorded_at
 FROM new
 ON CONFLICT (id) DO NOTHING
 
@@ -49,14 +50,16 @@ WITH given AS MATERIALIZED (
     SELECT * FROM ROWS FROM (
         unnest(%(ids)s::uuid[]), unnest(%(vectors)s::public.halfvec[]),
         json_to_recordset(%(rows)s) AS (
-            lexemes text[], rest text, speaker text, asks boolean, rule boolean, general boolean, directs boolean, telling real, names text[])
+            lexemes text[], rest text, speaker text, asks boolean, rule boolean, general boolean, directs boolean,
+            telling real, names text[])
     ) AS given (id, vector, lexemes, rest, speaker, asks, rule, general, directs, telling, names) ORDER BY id
 ), live AS MATERIALIZED (
-    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.general, given.directs, given.telling,
-           given.names, m.*
+    SELECT given.vector, given.lexemes, given.rest, given.speaker, given.asks, given.rule, given.general, given.directs,
+           given.telling, given.names, m.*
     FROM given
     CROSS JOIN LATERAL (SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind, occurred_at,
-                               recorded_at, vouched_at FROM memory WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
+                               recorded_at, source, sources, vouched_at
+                        FROM memory WHERE id = given.id AND status IN ('live', 'contested') FOR SHARE) AS m
 ), paid AS (
     -- As they were when the record was read: one that is raised at this moment, because a memory comes back, stays.
     DELETE FROM debt USING debt AS seen
@@ -67,8 +70,11 @@ WITH given AS MATERIALIZED (
     INSERT INTO memory_words (id, tenant, scope, owner, session, execution, readers, reader_roles, kind, words, speaker,
                               asks, rule, general, directs, telling, said_at, told_at)
     SELECT id, tenant, scope, owner, session, execution, readers, reader_roles, kind,
-           array_to_tsvector(lexemes) || stems(rest), speaker, asks, rule, general, directs AND vouched_at IS NULL, telling,
-           occurred_at, recorded_at
+           array_to_tsvector(lexemes) || stems(rest), speaker, asks, rule, general,
+           vouched_at IS NULL AND (directs OR source <> 'user' AND (
+               EXISTS (SELECT FROM memory_words AS held WHERE held.id = ANY (live.sources) AND held.directs)
+               OR EXISTS (SELECT FROM live AS beside WHERE beside.id = ANY (live.sources) AND beside.directs))),
+           telling, occurred_at, recorded_at
     FROM live WHERE (SELECT count(*) FROM memory_words AS held WHERE held.id = live.id) = 0
     ON CONFLICT (id) DO NOTHING
 ), named AS (

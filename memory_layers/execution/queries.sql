@@ -266,9 +266,11 @@ SELECT pg_advisory_xact_lock(hashtextextended('lousa.write.' || current_tenant()
 -- bury: Nothing late brings these ids back.
 INSERT INTO tombstone (tenant, id) SELECT current_tenant(), unnest(%(ids)s::uuid[]) ON CONFLICT DO NOTHING
 
--- trust_of: How far these memories are trusted; one in quarantine no further than what comes from anywhere.
-SELECT id, CASE WHEN status = 'quarantined' THEN least(trust, %(apart)s::real) ELSE trust END
-FROM memory WHERE id = ANY (%(ids)s)
+-- trust_of: How far these memories are trusted, one in quarantine no further than what comes from anywhere; and whether they
+-- tell others what to do, and nobody vouched for it.
+SELECT m.id, CASE WHEN m.status = 'quarantined' THEN least(m.trust, %(apart)s::real) ELSE m.trust END,
+    coalesce(w.directs, false)
+FROM memory AS m LEFT JOIN memory_words AS w ON w.id = m.id WHERE m.id = ANY (%(ids)s)
 
 -- equal_live: The live memory that is equal to this one.
 SELECT live.id FROM memory AS live JOIN memory AS this USING (tenant, content_key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from lousa.infra.errors import NotFound
@@ -151,6 +151,36 @@ async def test_what_a_user_says_again_counts_for_what_it_says(path: WritePath, p
     again = path.memory(principal, ORDER, source="user", trust=1.0, kind=MemoryKind.PROCEDURAL)
     assert (await path.router.remember(principal, again, operation=again.id)).state == "duplicate"
     assert not await _directs(path, principal)
+
+
+@pytest.mark.parametrize(("source", "state"), [("tool", "quarantined"), ("agent", "quarantined"), ("user", "stored")])
+async def test_a_fact_drawn_from_what_a_tool_tells_others_to_do_waits_unless_a_user_states_it(
+    path: WritePath, principal: Principal, source: str, state: str
+) -> None:
+    order = path.memory(principal, ORDER, source="tool", trust=0.7, kind=MemoryKind.PROCEDURAL)
+    await path.router.remember(principal, order, operation=order.id)
+    fact = path.memory(
+        principal,
+        "",
+        fact=Fact(subject="dairy", predicate="address", object="Rua 9"),
+        source=source,
+        trust=0.7,
+        sources=(order.id,),
+    )
+    fact = replace(fact, text=fact.fact.sentence() if fact.fact else "")
+    assert (await path.router.remember(principal, fact, operation=fact.id)).state == state
+
+
+async def test_what_an_agent_draws_from_it_comes_last_as_well(path: WritePath, principal: Principal) -> None:
+    order = path.memory(principal, ORDER, source="tool", trust=0.7, kind=MemoryKind.PROCEDURAL)
+    told: dict[str, Any] = {"kind": MemoryKind.PROCEDURAL, "sources": (order.id,)}
+    drawn = path.memory(principal, "The dairy has another address.", source="agent", trust=0.5, **told)
+    stood_for = path.memory(principal, "The dairy is at Rua 9.", source="user", trust=1.0, **told)
+    for memory in (order, drawn, stood_for):
+        await path.router.remember(principal, memory, operation=memory.id)
+    async with path.connections.system_transaction(principal.tenant) as connection:
+        cursor = await connection.execute("SELECT id, directs FROM memory_words WHERE tenant = %s", (principal.tenant,))
+        assert dict(await cursor.fetchall()) == {order.id: True, drawn.id: True, stood_for.id: False}
 
 
 async def _later(journal: Journal, memory: Memory) -> None:
