@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from ..records import Memory
+from ..records import Memory, MemoryKind
 from .moods import doubts, mood_of
 from .values import LONGEST, holds_value, plain
 
@@ -166,13 +166,15 @@ def _is_statement(sentence: str) -> bool:
 
 
 def told_as_rule(memory: Memory) -> bool:
-    """Whether a user said it, outside of a conversation's turns, and it reads as a rule."""
+    """Whether it is kept as a rule, or a user said it outside of a conversation's turns and it reads as one."""
+    if memory.kind is MemoryKind.PROCEDURAL and memory.source in ("user", "agent"):
+        return True
     return _by_user(memory) and is_rule(memory.text)
 
 
 def told_in_general(memory: Memory) -> bool:
     """Whether a user said it likewise, and it may be a rule in other words."""
-    return _by_user(memory) and not is_rule(memory.text) and is_general(memory.text)
+    return _by_user(memory) and not told_as_rule(memory) and is_general(memory.text)
 
 
 def _by_user(memory: Memory) -> bool:
