@@ -85,11 +85,9 @@ class ContextLayer(InSpace):
 
     async def told_by_user(self, connection: Connection, memories: Mapping[UUID, Memory]) -> None:
         """A user said again what is kept under these ids, so it counts for what it says."""
-        parameters = {
-            "ids": [*memories],
-            "rules": [told_as_rule(memory) for memory in memories.values()],
-            "general": [told_in_general(memory) for memory in memories.values()],
-        }
+        rules = [told_as_rule(memory) for memory in memories.values()]
+        general = [not rule and told_in_general(one) for rule, one in zip(rules, memories.values(), strict=True)]
+        parameters = {"ids": [*memories], "rules": rules, "general": general}
         await connection.execute(QUERIES["told_by_user"], parameters)
 
     async def learn(self, tenant: str) -> None:
@@ -155,8 +153,8 @@ class ContextLayer(InSpace):
                     "lexemes": [*lexemes],
                     "rest": rest,
                     "speaker": speaker,
-                    "rule": told_as_rule(memory),
-                    "general": told_in_general(memory),
+                    "rule": (rule := told_as_rule(memory)),
+                    "general": not rule and told_in_general(memory),
                     "directs": await _directs(memory),
                     "asks": None if speaker is None else asks(memory.text),
                     "telling": None if speaker is None else telling(memory.text, speaker),

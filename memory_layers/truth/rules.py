@@ -173,8 +173,8 @@ def told_as_rule(memory: Memory) -> bool:
 
 
 def told_in_general(memory: Memory) -> bool:
-    """Whether a user said it likewise, and it may be a rule in other words."""
-    return _by_user(memory) and not told_as_rule(memory) and is_general(memory.text)
+    """Whether a user said it likewise, and it may be a rule in other words, if it is none."""
+    return _by_user(memory) and is_general(memory.text)
 
 
 def _by_user(memory: Memory) -> bool:
