@@ -26,7 +26,7 @@ from ..infra.identity import Principal
 from ..infra.ids import derived_id
 from ..infra.sql import load_queries
 from .contract import Capabilities
-from .directives import REPORTERS, directs
+from .directives import reported_directive
 from .echoes import tells
 from .execution import decisions, ledger, memories
 from .guard import beside_the_loop, with_trust
@@ -365,7 +365,7 @@ async def _lowered(connection: Connection, given: Sequence[Memory]) -> list[Memo
             kept = await beside_the_loop(memory, partial(with_trust, memory, lowest, derived=True))
         lowered.append(kept)
         trusts[memory.id] = min(kept.trust, TRUST["web"]) if kept.status == "quarantined" else kept.trust
-        if memory.id in wanted and memory.source in REPORTERS and directs(memory.text):
+        if memory.id in wanted and await reported_directive(memory):
             directing.add(memory.id)
     return lowered
 

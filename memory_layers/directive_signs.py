@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from .instruction_signs import table_lines
 
 STEM = 5
 """Letters of a stem by which it is looked up; none has fewer."""
@@ -41,7 +43,7 @@ def parsed(text: str) -> Table:
     named: dict[str, str] = {}
     words: dict[str, frozenset[str]] = {}
     behind: defaultdict[str, list[str]] = defaultdict(list)
-    for line in _lines(text):
+    for line in table_lines(text, _of_words):
         if sign := _SIGN.fullmatch(line):
             pattern = _NAMED.sub(lambda name: named[name[1]], sign[2] or "")
             for word in sign[1].split():
@@ -61,14 +63,6 @@ def parsed(text: str) -> Table:
     return Table(signs=signs, stems=dict(stems), words=words)
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The table's lines, continued ones in one; words keep a space between them, a pattern goes on where it stopped."""
-    whole = ""
-    for line in text.splitlines():
-        if line.startswith("    "):
-            within = " = " in whole or ":: " in whole
-            whole += line[4:] if within else f" {line[4:]}"
-            continue
-        yield whole
-        whole = line
-    yield whole
+def _of_words(line: str) -> bool:
+    """Whether a line goes on with further words, and not where a pattern stopped."""
+    return " = " not in line and ":: " not in line

@@ -15,14 +15,17 @@ what is.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 from .directive_signs import STEM, table
+from .guard import LONG
 from .instructions import readings
+from .records import Memory
 
-REPORTERS = ("tool", "web")
+_REPORTERS = ("tool", "web")
 """Sources that tell what is, and nobody what to do."""
 _BOUNDARY = re.compile(r"\\{1,8}[nrt]?|[^\w' /@%&$+\\-]+|(?<!\w)['-]|['/-](?!\w)")
 _GAPS = re.compile(r" ?\n[ \n]*|_| {2,}")
@@ -53,6 +56,13 @@ _SEEN = 8
 def directs(text: str) -> bool:
     """Whether a text tells others what to do."""
     return any(_tells(reading) for reading in readings(text))
+
+
+async def reported_directive(memory: Memory) -> bool:
+    """Whether it was reported, and tells others what to do; a long text is read beside the event loop."""
+    if memory.source not in _REPORTERS:
+        return False
+    return await asyncio.to_thread(directs, memory.text) if len(memory.text) > LONG else directs(memory.text)
 
 
 def _tells(reading: str) -> bool:

@@ -82,9 +82,9 @@ def load(spec: str) -> Embedder:
     Raises:
         SettingsError: no such embedder, an extra that is not installed, or a factory that gives no Embeddings.
     """
-    both = {"e5": _e5_small, "use": _sentence_encoder, "e5+use": lambda: _Pair(_e5_small(), _sentence_encoder())}
-    if spec in both:
-        return both[spec]()
+    built_in = {"e5": _e5_small, "use": _sentence_encoder, "e5+use": lambda: _Pair(_e5_small(), _sentence_encoder())}
+    if spec in built_in:
+        return built_in[spec]()
     module, colon, factory = spec.partition(":")
     if module and colon and factory:
         return _from_factory(spec, module, factory)

@@ -14,7 +14,7 @@ the judge" is mostly the place of the verb: signs want it where a command stands
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -67,7 +67,7 @@ def parsed(text: str, named: dict[str, str] | None = None) -> tuple[Family, ...]
             pattern = _USE.sub(lambda use: named[use[1]], pattern)
         return pattern
 
-    for line in _lines(text):
+    for line in table_lines(text, lambda whole: whole.startswith("words")):
         if line.startswith("["):
             name, _, role = line.removeprefix("[").partition("]")
             role = role.strip() or "alone"
@@ -85,12 +85,12 @@ def parsed(text: str, named: dict[str, str] | None = None) -> tuple[Family, ...]
     return tuple(found)
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The table's lines, continued ones in one; those of words keep a space between."""
+def table_lines(text: str, apart: Callable[[str], bool]) -> Iterator[str]:
+    """A table's lines without comments, continued ones in one; with a space between where they are `apart`."""
     whole = ""
     for line in text.splitlines():
         if line.startswith("    "):
-            whole += (" " if whole.startswith("words") else "") + line[4:]
+            whole += (" " if apart(whole) else "") + line[4:]
             continue
         if whole and not whole.startswith("#"):
             yield whole

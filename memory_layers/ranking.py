@@ -80,6 +80,7 @@ class Weights:
 
     def factors(self, question: str) -> list[float]:
         """As `rank_found` takes them. Who asks for a value is told no rules; who asks what to do, some first."""
+        value = asks_for_value(question)
         every = (
             self.dense,
             self.words,
@@ -95,8 +96,8 @@ class Weights:
             self.added,
             self.steepness,
             self.telling,
-            0.0 if asks_for_value(question) else self.rule,
-            FIRST_RULES if asks_for_conduct(question) else 0,
+            0.0 if value else self.rule,
+            FIRST_RULES if not value and asks_for_conduct(question) else 0,
             self.directing,
             LIKER,
         )

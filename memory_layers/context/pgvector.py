@@ -27,13 +27,12 @@ from ...infra.connections import Connection, Connections
 from ...infra.identity import Principal
 from ..asking import OF_WORDS, WAYS, Elsewhere, Found, Part, ask, candidates, numbers, texts, united
 from ..contract import Candidate, Capabilities, Query
-from ..directives import REPORTERS, directs
+from ..directives import reported_directive
 from ..embedding import Embedder
 from ..execution.memories import folded
-from ..guard import LONG
 from ..records import Json, Memory
 from ..truth.outdated import asks_for_conduct
-from ..truth.rules import FIRST_RULES, LIKER, told_as_rule, told_in_general
+from ..truth.rules import FIRST_RULES, LIKER, told_as
 from .halves import Half, Halves
 from .lexicon import Lexicon
 from .recent import Recent
@@ -85,9 +84,8 @@ class ContextLayer(InSpace):
 
     async def told_by_user(self, connection: Connection, memories: Mapping[UUID, Memory]) -> None:
         """A user said again what is kept under these ids, so it counts for what it says."""
-        rules = [told_as_rule(memory) for memory in memories.values()]
-        general = [not rule and told_in_general(one) for rule, one in zip(rules, memories.values(), strict=True)]
-        parameters = {"ids": [*memories], "rules": rules, "general": general}
+        rules, general = zip(*map(told_as, memories.values()), strict=True)
+        parameters = {"ids": [*memories], "rules": [*rules], "general": [*general]}
         await connection.execute(QUERIES["told_by_user"], parameters)
 
     async def learn(self, tenant: str) -> None:
@@ -147,15 +145,16 @@ class ContextLayer(InSpace):
                 await asyncio.sleep(0)  # whatever else waits for the event loop has its turn
             lexemes, rest = self._lexicon.read(indexed(memory))
             speaker = None if memory.speaker is None else folded(memory.speaker)
+            rule, general = told_as(memory)
             rows.append(
                 {
                     "id": str(memory.id),
                     "lexemes": [*lexemes],
                     "rest": rest,
                     "speaker": speaker,
-                    "rule": (rule := told_as_rule(memory)),
-                    "general": not rule and told_in_general(memory),
-                    "directs": await _directs(memory),
+                    "rule": rule,
+                    "general": general,
+                    "directs": await reported_directive(memory),
                     "asks": None if speaker is None else asks(memory.text),
                     "telling": None if speaker is None else telling(memory.text, speaker),
                     "names": [*names(memory.text)],
@@ -251,10 +250,3 @@ class ContextLayer(InSpace):
         rules = self._query("likest_rules") if asks_for_conduct(query.text) else ""
         select = self._query("find").replace("{rules}", rules)
         return Part(select, parameters, columns, ("size", "queries", "frequencies"), learn)
-
-
-async def _directs(memory: Memory) -> bool:
-    """Whether it was reported, and tells others what to do; a long text is read beside the event loop."""
-    if memory.source not in REPORTERS:
-        return False
-    return await asyncio.to_thread(directs, memory.text) if len(memory.text) > LONG else directs(memory.text)

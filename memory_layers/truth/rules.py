@@ -121,21 +121,24 @@ def is_rule(text: str) -> bool:
 
 def _holds(sentence: str, signs: re.Pattern[str], *moods: str) -> bool:
     """Whether the part of a sentence that a sign stands in says how things are."""
-    sign = signs.search(sentence)
-    if sign is None or sentence.rstrip().endswith("?"):
-        return False
-    part = _part_of(sentence, sign)
-    if _FIRST.search(part) or doubts(part.replace("even if", "")) or _FOR_NOW.search(part):
+    part = _lasting(sentence, signs)
+    if part is None or doubts(part.replace("even if", "")):
         return False
     return mood_of("", part.replace("even if", ""), part) in ("state", "change", *moods)
 
 
 def _holds_whoever(sentence: str) -> bool:
-    sign = _WHOEVER.search(sentence)
+    part = _lasting(sentence, _WHOEVER)
+    return part is not None and not doubts(part)
+
+
+def _lasting(sentence: str, signs: re.Pattern[str]) -> str | None:
+    """The part of a sentence that a sign stands in, unless that is asked, of who speaks, or for now."""
+    sign = signs.search(sentence)
     if sign is None or sentence.rstrip().endswith("?"):
-        return False
+        return None
     part = _part_of(sentence, sign)
-    return not (_FIRST.search(part) or doubts(part) or _FOR_NOW.search(part))
+    return None if _FIRST.search(part) or _FOR_NOW.search(part) else part
 
 
 def _is_one(sentence: str, signs: re.Pattern[str]) -> bool:
@@ -165,17 +168,14 @@ def _is_statement(sentence: str) -> bool:
     return not doubts(sentence) and mood_of("", sentence, sentence) in ("state", "change")
 
 
-def told_as_rule(memory: Memory) -> bool:
-    """Whether it is kept as a rule, or a user said it outside of a conversation's turns and it reads as one."""
+def told_as(memory: Memory) -> tuple[bool, bool]:
+    """Whether it is a rule, and whether it may be one in other words.
+
+    It is one when it is kept as a rule, or when a user said it outside of a conversation's turns and it reads as one.
+    """
     if memory.kind is MemoryKind.PROCEDURAL and memory.source in ("user", "agent"):
-        return True
-    return _by_user(memory) and is_rule(memory.text)
-
-
-def told_in_general(memory: Memory) -> bool:
-    """Whether a user said it likewise, and it may be a rule in other words, if it is none."""
-    return _by_user(memory) and is_general(memory.text)
-
-
-def _by_user(memory: Memory) -> bool:
-    return memory.source == "user" and memory.speaker is None and memory.fact is None
+        return True, False
+    if memory.source != "user" or memory.speaker is not None or memory.fact is not None:
+        return False, False
+    rule = is_rule(memory.text)
+    return rule, not rule and is_general(memory.text)
