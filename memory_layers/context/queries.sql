@@ -124,7 +124,7 @@ CROSS JOIN LATERAL find_words(
 -- told_by_user: What a user says again speaks for itself, whoever said it first.
 UPDATE memory_words AS held SET directs = false, rule = given.rule, general = given.general
 FROM unnest(%(ids)s::uuid[], %(rules)s::boolean[], %(general)s::boolean[]) AS given (id, rule, general)
-WHERE held.id = given.id AND (held.directs OR held.rule IS DISTINCT FROM given.rule)
+WHERE held.id = given.id AND (held.directs OR (held.rule, held.general) IS DISTINCT FROM (given.rule, given.general))
 
 -- likest_rules: Of rules the likest are among them, however many others are liker.
 UNION (

@@ -280,13 +280,11 @@ WHERE this.id = %(id)s AND live.id <> this.id AND live.status = 'live' AND live.
 UPDATE memory SET status = 'live', trust = greatest(trust, %(trust)s), confirmed_at = %(now)s, vouched_at = %(now)s
 WHERE id = %(id)s
 
--- vouch: What somebody else's words tell others to do counts for what it says from now on; the id, the first time.
-WITH vouched AS (
-    UPDATE memory SET vouched_at = %(now)s WHERE id = %(id)s AND source IN ('tool', 'web') AND vouched_at IS NULL RETURNING id
-), counts AS (
-    UPDATE memory_words SET directs = false FROM vouched WHERE memory_words.id = vouched.id AND memory_words.directs
+-- vouch: What tells others what to do counts for what it says from now on, whoever brought or drew it; the id, the first time.
+WITH counts AS (
+    UPDATE memory_words SET directs = false WHERE id = %(id)s AND directs RETURNING id
 )
-SELECT id FROM vouched
+UPDATE memory SET vouched_at = %(now)s FROM counts WHERE memory.id = counts.id RETURNING memory.id
 
 -- owe: A layer is owed these memories.
 SELECT owe(%(ids)s::uuid[], %(layer)s)

@@ -181,6 +181,33 @@ async def test_what_an_agent_draws_from_it_comes_last_as_well(path: WritePath, p
     async with path.connections.system_transaction(principal.tenant) as connection:
         cursor = await connection.execute("SELECT id, directs FROM memory_words WHERE tenant = %s", (principal.tenant,))
         assert dict(await cursor.fetchall()) == {order.id: True, drawn.id: True, stood_for.id: False}
+    curator = replace(principal, agent="x", roles=frozenset({"curator"}))
+    await path.router.confirm(curator, drawn.id, "the dairy moved", new_id())
+    async with path.connections.system_transaction(principal.tenant) as connection:
+        cursor = await connection.execute("SELECT id, directs FROM memory_words WHERE tenant = %s", (principal.tenant,))
+        assert dict(await cursor.fetchall()) == {order.id: True, drawn.id: False, stood_for.id: False}
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "general"),
+    [
+        ("Nobody hands a child to a man who isn't on the list.", True, False),
+        ("Day guests come in through the garden and leave their shoes outside.", False, True),
+    ],
+)
+async def test_what_a_user_says_after_an_agent_is_a_rule_or_may_be_one(
+    path: WritePath, principal: Principal, text: str, *, rule: bool, general: bool
+) -> None:
+    for source, trust in (("agent", 0.5), ("user", 1.0)):
+        memory = path.memory(principal, text, source=source, trust=trust)
+        await path.router.remember(principal, memory, operation=memory.id)
+        assert await path.router.caught_up(principal, timedelta(seconds=10))
+        async with path.connections.system_transaction(principal.tenant) as connection:
+            cursor = await connection.execute(
+                "SELECT coalesce(rule, false), coalesce(general, false) FROM memory_words WHERE tenant = %s",
+                (principal.tenant,),
+            )
+            assert await cursor.fetchall() == [(rule, general) if source == "user" else (False, False)]
 
 
 async def _later(journal: Journal, memory: Memory) -> None:
